@@ -1,0 +1,1 @@
+"""Transcribe long recordings and live speech: who said what, when."""

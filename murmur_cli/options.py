@@ -1,0 +1,139 @@
+"""What a user can choose, as frozen records that validate themselves.
+
+Every option of a command is a field here, under the same name and with the same default.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from murmur_cli.errors import UsageError
+
+__all__ = [
+    "COLORS",
+    "DTYPES",
+    "FORMATS",
+    "PROGRESS",
+    "BatchOptions",
+    "ChunkOptions",
+    "DecodeOptions",
+    "ModelOptions",
+    "OutputOptions",
+    "RunOptions",
+    "VadOptions",
+]
+
+FORMATS = ("txt", "srt", "vtt", "json", "jsonl", "tsv")
+"""The transcript formats, as ``--format`` spells them."""
+
+PROGRESS = ("auto", "bar", "plain", "json", "none")
+"""How progress is shown, as ``--progress`` spells it."""
+
+COLORS = ("auto", "always", "never")
+"""When colour is used, as ``--color`` spells it."""
+
+DTYPES = ("auto", "float32", "bfloat16", "float16")
+"""The precisions of a model, as ``--dtype`` spells them."""
+
+
+def _require(option: str, problem: str, hint: str, *, unless: bool) -> None:
+    if not unless:
+        raise UsageError(problem, where=option, hint=hint)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ModelOptions:
+    """Which recogniser, and how it runs."""
+
+    model: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+    offline: bool = False
+
+    def __post_init__(self) -> None:
+        choices = ", ".join(DTYPES)
+        _require("--dtype", f"no such precision: {self.dtype}", f"choose from {choices}", unless=self.dtype in DTYPES)
+        kind, _, index = self.device.partition(":")
+        known = kind in ("auto", "cpu", "cuda", "mps") and (not index or (kind == "cuda" and index.isdigit()))
+        _require("--device", f"no such device: {self.device}", "choose auto, cpu, cuda, cuda:N or mps", unless=known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VadOptions:
+    """Where speech is found. Durations are in milliseconds.
+
+    ``vad_threshold`` is the speech probability at which a span opens; it closes 0.15 lower, after
+    ``min_silence_ms`` below that. Spans shorter than ``min_speech_ms`` are dropped, the rest are
+    widened by ``speech_pad_ms`` on both sides, but by no more than 3/8 of the pause there.
+    """
+
+    vad_threshold: float = 0.5
+    min_speech_ms: int = 150
+    min_silence_ms: int = 100
+    speech_pad_ms: int = 400
+
+    def __post_init__(self) -> None:
+        sane = 0.0 < self.vad_threshold < 1.0
+        _require("--vad-threshold", f"{self.vad_threshold:g} is not between 0 and 1", "try 0.5", unless=sane)
+        for name in ("min_speech_ms", "min_silence_ms", "speech_pad_ms"):
+            value = int(getattr(self, name))
+            option = f"--{name.replace('_', '-')}"
+            _require(option, f"{value} is not between 0 and 60000 ms", "leave it out", unless=0 <= value <= 60_000)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkOptions:
+    """How long a decoding unit may be, in seconds."""
+
+    max_chunk_s: float = 300.0
+
+    def __post_init__(self) -> None:
+        sane = 10.0 <= self.max_chunk_s <= 3600.0
+        _require("--max-chunk-s", f"{self.max_chunk_s:g} s is not between 10 and 3600", "try 300", unless=sane)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodeOptions:
+    """What the recogniser is told. ``language`` None means: detect it, once per recording."""
+
+    language: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OutputOptions:
+    """What is written where. ``output`` is a file, a folder, or ``-`` for stdout."""
+
+    format: tuple[str, ...] = ()
+    output: str | None = None
+    overwrite: bool = False
+    word_times: bool = True
+
+    def __post_init__(self) -> None:
+        for name in self.format:
+            _require("--format", f"no such format: {name}", f"choose from {', '.join(FORMATS)}", unless=name in FORMATS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """How a run behaves towards the person who watches it; nothing here changes a transcript."""
+
+    fail_fast: bool = False
+    progress: str = "auto"
+    color: str = "auto"
+    quiet: bool = False
+    verbose: bool = False
+    debug: bool = False
+
+    def __post_init__(self) -> None:
+        for option, value, choices in (("--progress", self.progress, PROGRESS), ("--color", self.color, COLORS)):
+            _require(option, f"no such way: {value}", f"choose from {', '.join(choices)}", unless=value in choices)
+        _require("--quiet", "goes against --verbose", "choose one", unless=not (self.quiet and self.verbose))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchOptions:
+    """The options that decide what a transcript says."""
+
+    vad: VadOptions = field(default_factory=VadOptions)
+    chunk: ChunkOptions = field(default_factory=ChunkOptions)
+    decode: DecodeOptions = field(default_factory=DecodeOptions)

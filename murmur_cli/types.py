@@ -1,0 +1,192 @@
+"""The nouns of murmur, as frozen records.
+
+Two clocks, one bridge: the signal is counted in int samples (``Span``), transcripts in float seconds
+(every ``start`` and ``end`` that is a float). Hypotheses are in chunk time, transcripts in recording
+time; only ``transcript/stitch.py`` crosses over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NewType, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = [
+    "Chunk",
+    "DecodeError",
+    "EngineInfo",
+    "Gap",
+    "HypGap",
+    "HypSegment",
+    "Hypothesis",
+    "LocalSpeaker",
+    "Provenance",
+    "RecordingId",
+    "Samples",
+    "Segment",
+    "Span",
+    "Speaker",
+    "Transcript",
+    "Word",
+]
+
+Samples: TypeAlias = npt.NDArray[np.float32]
+"""Mono waveform, shape (n_samples,), full scale is [-1, 1]."""
+
+RecordingId = NewType("RecordingId", int)
+"""Position of a recording in one run."""
+
+LocalSpeaker = NewType("LocalSpeaker", int)
+"""The model's own number for a speaker; it means nothing outside its chunk."""
+
+Speaker = NewType("Speaker", str)
+"""A name that holds for the whole recording: ``S1``, or an enrolled name."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """A half-open stretch of signal, ``[start, end)``, in samples."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"not a span: [{self.start}, {self.end})")
+
+    @property
+    def n_samples(self) -> int:
+        """Length in samples."""
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One decoding unit: what is decoded at once, alone.
+
+    ``speech`` lies inside ``span``, sorted and disjoint, both in samples of the recording at the
+    engine's rate. ``forced_cut`` says that the chunk's end lies inside speech.
+    """
+
+    index: int
+    span: Span
+    speech: tuple[Span, ...]
+    forced_cut: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word with its times in seconds and the model's probability in [0, 1].
+
+    ``text`` is verbatim, with the space before it where there is one: joining the words of a segment
+    and stripping the ends gives the segment's text.
+    """
+
+    start: float
+    end: float
+    text: str
+    probability: float
+
+
+@dataclass(frozen=True, slots=True)
+class HypSegment:
+    """A stretch of a hypothesis; times are seconds from the chunk's start."""
+
+    start: float
+    end: float
+    text: str
+    speaker: LocalSpeaker | None
+    words: tuple[Word, ...]
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class HypGap:
+    """A stretch of a chunk that the engine could not read; seconds from the chunk's start."""
+
+    start: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """What an engine answers for one chunk.
+
+    ``truncated`` says that the answer broke off. It holds nothing that depends on the run it is in.
+    """
+
+    segments: tuple[HypSegment, ...]
+    gaps: tuple[HypGap, ...] = ()
+    truncated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DecodeError:
+    """A chunk that failed, as a value: its neighbours survive."""
+
+    reason: str
+    detail: str
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a transcript; times are seconds from the recording's start."""
+
+    start: float
+    end: float
+    text: str
+    speaker: Speaker | None
+    words: tuple[Word, ...]
+    language: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Speech that could not be transcribed: reported, never dropped. Seconds of the recording."""
+
+    start: float
+    end: float
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class EngineInfo:
+    """Which model answered, and how it was run."""
+
+    model: str
+    weights_sha256: str
+    device: str
+    precision: str
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """How a transcript came about: enough to make it again."""
+
+    murmur_version: str
+    engine: EngineInfo
+    language: str | None
+    max_chunk_s: float
+    vad_threshold: float
+
+
+@dataclass(frozen=True, slots=True)
+class Transcript:
+    """What was said in one recording.
+
+    ``source`` is the recording's name as the user gave it; ``duration`` is the decoded length in
+    seconds; ``language`` is the language of the recording, if the engine knows one; ``damage`` says
+    what was wrong with the file, if anything was.
+    """
+
+    recording_id: RecordingId
+    source: str
+    segments: tuple[Segment, ...]
+    duration: float
+    gaps: tuple[Gap, ...]
+    language: str | None
+    damage: str | None
+    provenance: Provenance
