@@ -1,0 +1,1 @@
+"""Where speech is, and how it is cut into units of decoding: arithmetic on spans, no torch."""

@@ -1,0 +1,136 @@
+"""Spans of speech: what finds them, and the arithmetic on them.
+
+Every list of spans that leaves this module is sorted, and its spans neither overlap nor touch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from typing import Protocol
+
+from murmur_cli.options import VadOptions
+from murmur_cli.types import Samples, Span
+
+__all__ = ["FRAME_SAMPLES", "VAD_RATE", "Vad", "convert_spans", "find_spans", "merge_spans"]
+
+VAD_RATE = 16_000
+"""Samples per second that a detector hears."""
+
+FRAME_SAMPLES = 512
+"""Samples behind one speech probability: 32 ms at ``VAD_RATE``."""
+
+_SAMPLES_PER_MS = VAD_RATE // 1000
+
+_EXIT_MARGIN = 0.15  # how far below the threshold a span closes, and the least that this may come to:
+_LEAST_EXIT = 0.01  # silero_vad.get_speech_timestamps, silero-vad 6.2.3
+
+
+class Vad(Protocol):
+    """A detector of speech."""
+
+    def detect(self, blocks: Iterable[Samples]) -> list[Span]:
+        """Find the speech of one recording.
+
+        Args:
+            blocks: The whole recording in order, in pieces of any size, at ``VAD_RATE``.
+
+        Returns:
+            Sorted disjoint spans, in samples at ``VAD_RATE``; how the recording was split into
+            blocks makes no difference.
+        """
+        ...
+
+
+def find_spans(probabilities: Sequence[float], n_samples: int, options: VadOptions) -> list[Span]:
+    """Turn speech probabilities into spans, with hysteresis.
+
+    A span opens in the first frame at or above ``vad_threshold``. It closes 0.15 lower: where frames
+    have been below that, and none at the threshold again, for ``min_silence_ms``. What is shorter
+    than ``min_speech_ms`` is dropped; the rest is widened by ``speech_pad_ms`` on both sides, but on
+    neither by more than 3/8 of the pause there.
+
+    Args:
+        probabilities: One per frame of ``FRAME_SAMPLES``; the last frame may be partly filled.
+        n_samples: Length of the recording, which no span passes.
+        options: Threshold and durations.
+
+    Raises:
+        ValueError: The number of probabilities does not fit ``n_samples``.
+
+    Source:
+        silero_vad.get_speech_timestamps_from_probs, silero-vad 6.2.3; there a span of just
+        ``min_speech_ms`` is dropped, and padding may fill a pause.
+    """
+    n_frames = -(-n_samples // FRAME_SAMPLES)
+    if len(probabilities) != n_frames:
+        raise ValueError(f"{n_samples} samples are {n_frames} frames, but there are {len(probabilities)} probabilities")
+    n_min_speech = options.min_speech_ms * _SAMPLES_PER_MS
+    spoken = [span for span in _iter_runs(probabilities, n_samples, options) if span.n_samples >= n_min_speech]
+    return _pad(spoken, n_samples=n_samples, n_pad=options.speech_pad_ms * _SAMPLES_PER_MS)
+
+
+def _iter_runs(probabilities: Sequence[float], n_samples: int, options: VadOptions) -> Iterator[Span]:
+    exit_threshold = max(options.vad_threshold - _EXIT_MARGIN, _LEAST_EXIT)
+    n_min_silence = options.min_silence_ms * _SAMPLES_PER_MS
+    start: int | None = None  # of the open span, in samples
+    silence: int | None = None  # where the open span may turn out to have ended
+    for index, probability in enumerate(probabilities):
+        now = index * FRAME_SAMPLES
+        if probability >= options.vad_threshold:
+            start = now if start is None else start
+            silence = None
+        elif start is not None and probability < exit_threshold:
+            silence = now if silence is None else silence
+            if now - silence >= n_min_silence:
+                yield Span(start, silence)
+                start = silence = None
+    if start is not None:
+        yield Span(start, n_samples)
+
+
+def _pad(spans: Sequence[Span], *, n_samples: int, n_pad: int) -> list[Span]:
+    """Widen spans so that their pauses remain, and remain in the order of their lengths.
+
+    Chunks are cut at pauses, the longest first. Were a pause of less than twice the padding filled, a
+    cut in fluent speech could not see it and would go for a quiet moment instead.
+    """
+    starts = [span.start for span in spans]
+    ends = [span.end for span in spans]
+    for index, (left, right) in enumerate(pairwise(spans)):
+        n_share = min(n_pad, (right.start - left.end) * 3 // 8)
+        ends[index] += n_share
+        starts[index + 1] -= n_share
+    if spans:
+        starts[0] = max(0, starts[0] - n_pad)
+        ends[-1] = min(n_samples, ends[-1] + n_pad)
+    return [Span(start, end) for start, end in zip(starts, ends, strict=True)]
+
+
+def convert_spans(spans: Iterable[Span], *, from_rate: int, to_rate: int, n_samples: int) -> list[Span]:
+    """Express spans at another sample rate, rounding outward.
+
+    Args:
+        spans: Spans in samples at ``from_rate``.
+        from_rate: Samples per second of ``spans``.
+        to_rate: Samples per second of the result.
+        n_samples: Length of the recording at ``to_rate``, which no span passes.
+    """
+    return merge_spans(
+        Span(min(span.start * to_rate // from_rate, n_samples), min(-(-span.end * to_rate // from_rate), n_samples))
+        for span in spans
+        if span.n_samples
+    )
+
+
+def merge_spans(spans: Iterable[Span]) -> list[Span]:
+    """Sort spans and join those that overlap or touch; empty ones vanish."""
+    merged: list[Span] = []
+    for span in sorted(spans):
+        if not span.n_samples:
+            continue
+        if merged and span.start <= merged[-1].end:
+            merged[-1] = Span(merged[-1].start, max(merged[-1].end, span.end))
+        else:
+            merged.append(span)
+    return merged
