@@ -1,0 +1,48 @@
+"""A transcript as text, in one of ``options.FORMATS``.
+
+Every format is valid Unicode and valid in itself, for an empty transcript as well.
+"""
+
+from __future__ import annotations
+
+import re
+
+from murmur_cli.transcript.formats.structured import render_json, render_jsonl
+from murmur_cli.transcript.formats.subtitles import render_srt, render_vtt
+from murmur_cli.transcript.formats.text import render_tsv, render_txt
+from murmur_cli.types import Transcript
+
+__all__ = ["render_transcript"]
+
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def render_transcript(transcript: Transcript, format_name: str, *, word_times: bool) -> str:
+    """Write a transcript as text that ends with a newline, or is empty.
+
+    Bytes of a file's name that are not UTF-8 (lone surrogates in Python) come out as U+FFFD.
+
+    Args:
+        transcript: What was said.
+        format_name: One of ``options.FORMATS``.
+        word_times: List each segment's words; only ``json`` and ``jsonl`` can hold them.
+
+    Raises:
+        ValueError: There is no such format.
+    """
+    match format_name:
+        case "txt":
+            text = render_txt(transcript)
+        case "tsv":
+            text = render_tsv(transcript)
+        case "srt":
+            text = render_srt(transcript)
+        case "vtt":
+            text = render_vtt(transcript)
+        case "json":
+            text = render_json(transcript, word_times=word_times)
+        case "jsonl":
+            text = render_jsonl(transcript, word_times=word_times)
+        case _:
+            raise ValueError(f"no such format: {format_name}")
+    return _LONE_SURROGATES.sub("\ufffd", text)

@@ -1,0 +1,266 @@
+"""Which transcript goes where, decided before any work; and files that appear whole or not at all.
+
+What could go wrong with names, folders and existing files is an error of the plan, not one after hours of
+work.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from murmur_cli.errors import OutputError, UsageError
+from murmur_cli.options import FORMATS, OutputOptions
+from murmur_cli.transcript.formats import render_transcript
+from murmur_cli.types import Transcript
+
+__all__ = ["OutputPlan", "OutputTarget", "plan_outputs", "write_outputs", "write_text_atomically"]
+
+_STDIO = "-"
+_DEFAULT_FORMAT = "txt"
+_CHAINABLE = ("txt", "jsonl")  # several of these can follow one another in one stream
+_MAX_NAME_BYTES = 255  # of one part of a path: NAME_MAX of Linux and macOS
+
+
+@dataclass(frozen=True, slots=True)
+class OutputTarget:
+    """A format, and the file that it is written to; ``path`` None means stdout."""
+
+    format_name: str
+    path: Path | None
+
+
+@dataclass(frozen=True, slots=True)
+class OutputPlan:
+    """Where the transcript of one input goes; ``source`` is the input as the user wrote it."""
+
+    source: str
+    targets: tuple[OutputTarget, ...]
+
+
+def plan_outputs(inputs: Sequence[str], options: OutputOptions) -> list[OutputPlan]:
+    """Decide where each transcript goes, and make the folder that ``--output`` names if there is none.
+
+    One input in one format goes to stdout, several inputs or formats to files beside the inputs. With
+    ``--output`` they go to that file, into that folder, or (``-``) to stdout.
+
+    Args:
+        inputs: Names as the user wrote them; ``-`` is stdin.
+        options: What was asked for; without a format the suffix of the output file decides, else it is txt.
+
+    Returns:
+        One plan for each input, in their order.
+
+    Raises:
+        UsageError: Two inputs, or an input and an output, would be the same file; an output exists and
+            may not be replaced; a name is too long; a folder is missing or cannot be written to; what
+            goes to stdout could not be told apart there.
+    """
+    _refuse_repeats(inputs)
+    formats = tuple(dict.fromkeys(options.format))
+    n_outputs = len(inputs) * max(1, len(formats))
+    output = options.output
+    if output == "":
+        raise UsageError("the name is empty", where="--output", hint="give a file, a folder, or - for stdout")
+    if output == _STDIO or (output is None and n_outputs == 1):
+        return _plan_stdout(inputs, formats)
+    if output is None:
+        plans = [_plan_files(source, formats, folder=Path(source).parent) for source in inputs]
+    elif n_outputs > 1 or _names_folder(output):
+        plans = [_plan_files(source, formats, folder=Path(output)) for source in inputs]
+    else:
+        plans = [_plan_file(inputs[0], formats, output)]
+    _refuse_collisions(plans)
+    _check_files(plans, overwrite=options.overwrite)
+    if output is not None and (n_outputs > 1 or _names_folder(output)):
+        _make_folder(Path(output))
+    _check_folders([plan for plan in plans if output is not None or _is_there(plan.source)])
+    return plans
+
+
+def write_outputs(transcript: Transcript, plan: OutputPlan, *, word_times: bool) -> None:
+    """Write a transcript to where its plan says.
+
+    Raises:
+        OutputError: A file or stdout cannot be written to.
+        BrokenPipeError: Nobody reads stdout any more.
+    """
+    for target in plan.targets:
+        text = render_transcript(transcript, target.format_name, word_times=word_times)
+        if target.path is not None:
+            write_text_atomically(target.path, text)
+            continue
+        with _reporting(where="stdout"):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+
+
+def write_text_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, whenever the process or the machine stops.
+
+    A symbolic link stays one: what it points to is replaced. The file gets the mode that the umask says.
+
+    Raises:
+        OutputError: It cannot be written; nothing is left behind.
+    """
+    with _reporting(where=str(path)):
+        place = Path(os.path.realpath(path))
+        # In the same folder, for only there a rename is one step; a short name, for long ones are at the limit.
+        temporary = place.with_name(f".murmur-{secrets.token_hex(8)}.tmp")
+        try:
+            # Not tempfile: that gives mode 0600 whatever the umask.
+            with temporary.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(place)
+        finally:
+            with suppress(OSError):  # gone after the rename; and a first error is not to be hidden by a second
+                temporary.unlink()
+        _sync_folder(place.parent)
+
+
+def _plan_stdout(inputs: Sequence[str], formats: Sequence[str]) -> list[OutputPlan]:
+    name = formats[0] if formats else _DEFAULT_FORMAT
+    if len(formats) > 1:
+        raise UsageError("stdout takes one format", where="--output -", hint="give a folder, or one --format")
+    if len(inputs) > 1 and name not in _CHAINABLE:
+        problem = f"several {name} transcripts cannot follow one another on stdout"
+        raise UsageError(problem, where="--output -", hint=f"give a folder, or --format {' or '.join(_CHAINABLE)}")
+    return [OutputPlan(source, (OutputTarget(name, None),)) for source in inputs]
+
+
+def _plan_file(source: str, formats: Sequence[str], output: str) -> OutputPlan:
+    path = Path(output)
+    suffix = path.suffix.removeprefix(".").lower()
+    name = formats[0] if formats else suffix if suffix in FORMATS else _DEFAULT_FORMAT
+    return OutputPlan(source, (OutputTarget(name, path),))
+
+
+def _plan_files(source: str, formats: Sequence[str], *, folder: Path) -> OutputPlan:
+    stem = "stdin" if source == _STDIO else Path(source).stem
+    targets = (OutputTarget(name, folder / f"{stem}.{name}") for name in formats or (_DEFAULT_FORMAT,))
+    return OutputPlan(source, tuple(targets))
+
+
+def _names_folder(output: str) -> bool:
+    return output.endswith("/") or stat.S_ISDIR(_mode_of(Path(output)))
+
+
+def _refuse_repeats(inputs: Sequence[str]) -> None:
+    seen: set[Path | str] = set()
+    for source in inputs:
+        path = Path(source)
+        place = source if source == _STDIO else Path(os.path.realpath(path.parent)) / path.name
+        if place in seen:
+            raise UsageError("this input is given twice", where=source, hint="name it once")
+        seen.add(place)
+
+
+def _refuse_collisions(plans: Sequence[OutputPlan]) -> None:
+    """No output may be an input or the output of another input, by whatever name it goes."""
+    inputs = {os.path.realpath(plan.source): plan.source for plan in plans if plan.source != _STDIO}
+    takers: dict[str, str] = {}
+    for plan in plans:
+        for path in _iter_files([plan]):
+            place = os.path.realpath(path)
+            if place in inputs:
+                problem = f"the transcript of {plan.source} would replace this input"
+                raise UsageError(problem, where=inputs[place], hint="choose another file or folder with --output")
+            if place in takers:
+                problem = f"the transcript would be the same file as that of {takers[place]}: {path}"
+                raise UsageError(problem, where=plan.source, hint="rename one, or give each its own --output folder")
+            takers[place] = plan.source
+
+
+def _check_files(plans: Sequence[OutputPlan], *, overwrite: bool) -> None:
+    for path in _iter_files(plans):
+        n_bytes, mode = len(os.fsencode(path.name)), _mode_of(path)
+        if n_bytes > _MAX_NAME_BYTES:
+            problem = f"the name of the transcript would be {n_bytes} bytes long, more than {_MAX_NAME_BYTES}"
+            raise UsageError(problem, where=str(path), hint="give a shorter one with --output FILE")
+        if mode and not stat.S_ISREG(mode):
+            problem = "a transcript cannot take the place of what is not an ordinary file"
+            raise UsageError(problem, where=str(path), hint="choose another name, or stdout with --output -")
+        if mode and not overwrite:
+            hint = "give --overwrite to replace it, or another --output"
+            raise UsageError("the transcript exists already", where=str(path), hint=hint)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        problem = f"the folder cannot be made: {_reason(error)}"
+        raise UsageError(problem, where=str(folder), hint="choose another --output") from error
+
+
+def _check_folders(plans: Sequence[OutputPlan]) -> None:
+    for folder in sorted({path.parent for path in _iter_files(plans)}):
+        if not stat.S_ISDIR(_mode_of(folder)):
+            raise UsageError("there is no such folder", where=str(folder), hint="make it, or choose another --output")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError("the folder cannot be written to", where=str(folder), hint="choose another --output")
+
+
+def _iter_files(plans: Sequence[OutputPlan]) -> Iterator[Path]:
+    for plan in plans:
+        for target in plan.targets:
+            if target.path is not None:
+                yield target.path
+
+
+def _is_there(source: str) -> bool:
+    """Tell whether an input exists. One that does not is an error of its own later, and the others go on."""
+    return source == _STDIO or _mode_of(Path(source)) != 0
+
+
+def _mode_of(path: Path) -> int:
+    """Return the mode of what ``path`` leads to, or 0 where it leads to nothing that can be looked at."""
+    try:
+        return path.stat().st_mode
+    except OSError:
+        return 0
+
+
+@contextmanager
+def _reporting(*, where: str) -> Iterator[None]:
+    """Turn what the operating system refuses into an error that says what to do."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise OutputError(f"cannot be written: {_reason(error)}", where=where, hint=_advise(error)) from error
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
+
+
+def _advise(error: OSError) -> str:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "free some space, or write elsewhere with --output"
+    if error.errno in (errno.ENOENT, errno.ENOTDIR):
+        return "the folder is gone: make it again, or choose another --output"
+    return "write elsewhere with --output"
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make a rename last; some file systems (network homes) leave that to their server, and say so."""
+    try:
+        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
+    except OSError as error:
+        if error.errno not in (errno.EACCES, errno.EINVAL, errno.ENOTSUP):
+            raise

@@ -1,0 +1,165 @@
+"""From chunk time to recording time: the only place that adds an offset.
+
+Segments come out sorted, inside their chunk and inside the recording, and never run backwards. A chunk
+that failed becomes a gap; nothing is dropped without one.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from murmur_cli.transcript.joining import join_at_cut
+from murmur_cli.types import (
+    Chunk,
+    DecodeError,
+    Gap,
+    Hypothesis,
+    HypSegment,
+    LocalSpeaker,
+    Provenance,
+    RecordingId,
+    Segment,
+    Speaker,
+    Transcript,
+    Word,
+)
+
+__all__ = ["RecordingFacts", "stitch"]
+
+_NOBODY: Mapping[tuple[int, LocalSpeaker], Speaker] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingFacts:
+    """What a transcript says of its recording beside the words.
+
+    ``duration`` is the decoded length in seconds; ``sample_rate`` is the one that chunks are counted in.
+    """
+
+    recording_id: RecordingId
+    source: str
+    duration: float
+    sample_rate: int
+    language: str | None
+    damage: str | None
+    provenance: Provenance
+
+
+def stitch(
+    recording: RecordingFacts,
+    answers: Sequence[tuple[Chunk, Hypothesis | DecodeError]],
+    *,
+    speakers: Mapping[tuple[int, LocalSpeaker], Speaker] = _NOBODY,
+) -> Transcript:
+    """Put the answers of one recording's chunks together.
+
+    Args:
+        recording: What the transcript says of its recording.
+        answers: Every chunk with its answer, in any order.
+        speakers: The recording-wide name of (chunk index, local speaker). A local speaker that is not
+            in it keeps a name that holds in its chunk alone, such as ``c3-S0``.
+
+    Raises:
+        ValueError: A chunk is answered twice.
+    """
+    ordered = sorted(answers, key=lambda answer: (answer[0].span, answer[0].index))
+    if len({chunk.index for chunk, _ in ordered}) < len(ordered):
+        raise ValueError("a chunk is answered twice")
+    segments: list[Segment] = []
+    gaps: list[Gap] = []
+    may_continue = False
+    for chunk, result in ordered:
+        clock = _ChunkClock.of(chunk, recording)
+        found = list(_iter_segments(chunk.index, result, clock, speakers))
+        gaps.extend(_iter_gaps(result, found, clock))
+        if may_continue and segments and found:
+            found[:1] = join_at_cut(segments.pop(), found[0])
+        segments.extend(found)
+        may_continue = chunk.forced_cut and bool(found)
+    return Transcript(
+        recording_id=recording.recording_id,
+        source=recording.source,
+        segments=tuple(segments),  # in order, for chunks are apart
+        duration=recording.duration,
+        gaps=tuple(sorted(gaps, key=lambda gap: (gap.start, gap.end))),
+        language=recording.language,
+        damage=recording.damage,
+        provenance=recording.provenance,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _ChunkClock:
+    """A chunk's place in the recording, ``[start, end]`` in seconds, clipped to the recording."""
+
+    start: float
+    end: float
+
+    @classmethod
+    def of(cls, chunk: Chunk, recording: RecordingFacts) -> _ChunkClock:
+        start = min(chunk.span.start / recording.sample_rate, recording.duration)
+        return cls(start, min(chunk.span.end / recording.sample_rate, recording.duration))
+
+    def to_recording(self, seconds: float) -> float:
+        """Turn chunk time into recording time, clamped to the chunk."""
+        return min(max(self.start + seconds, self.start), self.end)
+
+
+def _iter_segments(
+    index: int,
+    result: Hypothesis | DecodeError,
+    clock: _ChunkClock,
+    speakers: Mapping[tuple[int, LocalSpeaker], Speaker],
+) -> Iterator[Segment]:
+    earliest = clock.start
+    for told in result.segments if isinstance(result, Hypothesis) else ():
+        text = told.text.strip()
+        if not text or not _is_timed(told):
+            continue
+        start = max(clock.to_recording(told.start), earliest)
+        end = max(clock.to_recording(told.end), start)
+        words = tuple(_iter_words(told.words, clock, start=start, end=end))
+        yield Segment(start, end, text, _name_speaker(index, told.speaker, speakers), words, told.language)
+        earliest = start
+
+
+def _iter_words(words: Sequence[Word], clock: _ChunkClock, *, start: float, end: float) -> Iterator[Word]:
+    """Yield the words in recording time, in order, inside their segment ``[start, end]``."""
+    earliest = start
+    for word in words:
+        earliest = min(max(clock.to_recording(word.start), earliest), end)
+        yield Word(earliest, min(max(clock.to_recording(word.end), earliest), end), word.text, word.probability)
+
+
+def _iter_gaps(result: Hypothesis | DecodeError, segments: Sequence[Segment], clock: _ChunkClock) -> Iterator[Gap]:
+    if isinstance(result, DecodeError):
+        yield Gap(clock.start, clock.end, result.reason)
+        return
+    covered = [segment.end for segment in segments]
+    for told in result.gaps:
+        timed = math.isfinite(told.start) and math.isfinite(told.end)
+        start = clock.to_recording(told.start) if timed else clock.start
+        end = max(clock.to_recording(told.end), start) if timed else clock.end
+        yield Gap(start, end, told.reason)
+        covered.append(end)
+    if not all(_is_timed(told) for told in result.segments):
+        yield Gap(clock.start, clock.end, "the model wrote a segment without a valid time")
+    answered_until = max(covered, default=clock.start)
+    if result.truncated and answered_until < clock.end:
+        yield Gap(answered_until, clock.end, "the model's answer broke off")
+
+
+def _is_timed(told: HypSegment) -> bool:
+    times = [told.start, told.end, *(time for word in told.words for time in (word.start, word.end))]
+    return all(math.isfinite(time) for time in times)
+
+
+def _name_speaker(
+    index: int, speaker: LocalSpeaker | None, speakers: Mapping[tuple[int, LocalSpeaker], Speaker]
+) -> Speaker | None:
+    if speaker is None:
+        return None
+    return speakers.get((index, speaker), Speaker(f"c{index}-S{speaker}"))
