@@ -1,0 +1,118 @@
+"""The options that commands share, each declared once.
+
+Names and defaults equal the fields of the options records (a test compares the two).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from murmur_cli.options import COLORS, FORMATS, PROGRESS
+
+__all__ = [
+    "Color",
+    "Debug",
+    "Device",
+    "Dtype",
+    "FailFast",
+    "Format",
+    "Language",
+    "MaxChunkS",
+    "MinSilenceMs",
+    "MinSpeechMs",
+    "Model",
+    "Offline",
+    "Output",
+    "Overwrite",
+    "Paths",
+    "Progress",
+    "Quiet",
+    "SpeechPadMs",
+    "VadThreshold",
+    "Verbose",
+    "WordTimes",
+]
+
+_OUTPUT, _MODEL, _SPEECH, _RUN = "Output", "Model", "Speech", "Run"
+
+
+# readable=False: what cannot be read is an error of that file, not of the command line.
+Paths = Annotated[
+    list[Path], typer.Argument(help="Recordings, in any format that FFmpeg reads.", metavar="PATH…", readable=False)
+]
+
+Format = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help=f"What to write: {', '.join(FORMATS)}. Several with commas.",
+        metavar="FORMAT",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", help="File, folder, or - for stdout.", metavar="PATH", rich_help_panel=_OUTPUT),
+]
+Overwrite = Annotated[
+    bool, typer.Option("--overwrite", help="Replace transcripts that exist.", rich_help_panel=_OUTPUT)
+]
+WordTimes = Annotated[
+    bool,
+    typer.Option(
+        "--word-times/--no-word-times", help="Times of every word, in json and jsonl.", rich_help_panel=_OUTPUT
+    ),
+]
+
+Model = Annotated[
+    str,
+    typer.Option("--model", help="Name (see murmur models list), folder or hub id.", rich_help_panel=_MODEL),
+]
+Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N or mps.", rich_help_panel=_MODEL)]
+Dtype = Annotated[
+    str, typer.Option("--dtype", help="auto (fast), float32 (exact), bfloat16 or float16.", rich_help_panel=_MODEL)
+]
+Offline = Annotated[bool, typer.Option("--offline", help="Use no network.", rich_help_panel=_MODEL)]
+Language = Annotated[
+    str | None,
+    typer.Option(
+        "--language",
+        help="Spoken language, such as en. Detected when not given.",
+        metavar="CODE",
+        rich_help_panel=_MODEL,
+    ),
+]
+
+MaxChunkS = Annotated[
+    float, typer.Option("--max-chunk-s", help="Longest decoding unit, in seconds.", rich_help_panel=_SPEECH)
+]
+VadThreshold = Annotated[
+    float, typer.Option("--vad-threshold", help="Speech probability at which speech begins.", rich_help_panel=_SPEECH)
+]
+MinSpeechMs = Annotated[
+    int, typer.Option("--min-speech-ms", help="Shorter speech is dropped.", rich_help_panel=_SPEECH)
+]
+MinSilenceMs = Annotated[
+    int, typer.Option("--min-silence-ms", help="Shorter silence is part of the speech.", rich_help_panel=_SPEECH)
+]
+SpeechPadMs = Annotated[
+    int, typer.Option("--speech-pad-ms", help="Speech is widened by this on both sides.", rich_help_panel=_SPEECH)
+]
+
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.", rich_help_panel=_RUN)]
+Progress = Annotated[
+    str,
+    typer.Option(
+        "--progress", help=f"How progress is shown: {', '.join(PROGRESS)}.", metavar="HOW", rich_help_panel=_RUN
+    ),
+]
+Color = Annotated[
+    str, typer.Option("--color", help=f"Colour on stderr: {', '.join(COLORS)}.", metavar="WHEN", rich_help_panel=_RUN)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=_RUN)]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.", rich_help_panel=_RUN)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_RUN)]

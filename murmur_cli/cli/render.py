@@ -1,0 +1,72 @@
+"""Talk to the person on stderr: notes, warnings, errors.
+
+Every line is one line: control characters in file names are written as escapes.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+from rich.console import Console
+
+from murmur_cli.errors import MurmurError
+from murmur_cli.options import RunOptions
+
+__all__ = ["Talk", "error_line", "make_console", "printable"]
+
+
+def printable(text: str) -> str:
+    r"""Write control characters and undecodable bytes as escapes: ``\n``, ``\xff``."""
+    return "".join(character if character.isprintable() else _escape(character) for character in text)
+
+
+def _escape(character: str) -> str:
+    raw = os.fsencode(character) if "\udc80" <= character <= "\udcff" else None
+    return f"\\x{raw[0]:02x}" if raw else character.encode("unicode_escape").decode("ascii")
+
+
+def error_line(error: MurmurError) -> str:
+    """``murmur: FILE: what is wrong; what to do``, on one line."""
+    return f"murmur: {printable(str(error))}"
+
+
+def make_console(options: RunOptions) -> Console:
+    """A console on stderr; colour as ``--color``, NO_COLOR, FORCE_COLOR and TERM say."""
+    if options.color == "auto":
+        return Console(stderr=True, highlight=False)
+    if options.color == "always":
+        return Console(stderr=True, highlight=False, force_terminal=True, no_color=False)
+    return Console(stderr=True, highlight=False, no_color=True, color_system=None)
+
+
+class Talk:
+    """What a command says while it runs. ``failed`` and ``warned`` count what was said."""
+
+    def __init__(self, console: Console, options: RunOptions) -> None:
+        self._console = console
+        self._options = options
+
+    def note(self, text: str) -> None:
+        """Say something useful; ``--quiet`` silences it."""
+        if not self._options.quiet:
+            self._line(f"murmur: {printable(text)}")
+
+    def detail(self, text: str) -> None:
+        """Say something that only ``--verbose`` asks for."""
+        if self._options.verbose:
+            self._line(f"murmur: {printable(text)}")
+
+    def warn(self, text: str) -> None:
+        """Say that something is not as it should be."""
+        self._line(f"murmur: {printable(text)}", style="yellow")
+
+    def error(self, error: MurmurError) -> None:
+        """Say what failed, while the rest goes on."""
+        if self._options.debug:
+            self._console.print_exception()
+        self._line(error_line(error), style="red")
+
+    def _line(self, line: str, style: str | None = None) -> None:
+        sys.stdout.flush()
+        self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)

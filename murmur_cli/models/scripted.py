@@ -1,0 +1,123 @@
+"""An engine and a VAD that play a script: for tests and demonstrations, without weights.
+
+The script is written in recording time; a chunk is answered with the entries that start inside it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from murmur_cli.engine import Answer, Job
+from murmur_cli.errors import WeightsError
+from murmur_cli.types import DecodeError, EngineInfo, Hypothesis, HypSegment, LocalSpeaker, Samples, Span
+
+__all__ = ["SCRIPT_FILE", "ScriptEntry", "ScriptedEngine", "ScriptedVad", "load_scripted"]
+
+SCRIPT_FILE = "script.json"
+"""The script, beside ``config.json`` in a model folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class ScriptEntry:
+    """One line of a script, in seconds of the recording.
+
+    With ``error`` set, the chunk in which the entry starts fails for that reason.
+    """
+
+    start: float
+    end: float
+    text: str = ""
+    speaker: int | None = None
+    error: str | None = None
+
+
+class ScriptedEngine:
+    """Answers every chunk from a script; implements ``Engine``."""
+
+    def __init__(
+        self, script: Sequence[ScriptEntry], *, sample_rate: int = 16_000, language: str | None = "en"
+    ) -> None:
+        self._script = tuple(script)
+        self._sample_rate = sample_rate
+        self._language = language
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second that jobs must have."""
+        return self._sample_rate
+
+    @property
+    def info(self) -> EngineInfo:
+        """The script's name is ``scripted``; its hash covers all entries."""
+        digest = hashlib.sha256(repr(self._script).encode()).hexdigest()
+        return EngineInfo(model="scripted", weights_sha256=digest, device="cpu", precision="none")
+
+    def resolve_language(self, language: str) -> str:
+        """Any language, as it is."""
+        return language
+
+    def detect_language(self, samples: Samples) -> str | None:
+        """The script's language, whatever is said."""
+        del samples
+        return self._language
+
+    def decode(self, jobs: Iterable[Job]) -> Iterator[Answer]:
+        """Answer the jobs in order."""
+        for job in jobs:
+            yield Answer(job.recording_id, job.chunk.index, self._play(job))
+
+    def _play(self, job: Job) -> Hypothesis | DecodeError:
+        offset = job.chunk.span.start / self._sample_rate
+        end = job.chunk.span.end / self._sample_rate
+        entries = [entry for entry in self._script if offset <= entry.start < end]
+        for entry in entries:
+            if entry.error is not None:
+                return DecodeError(entry.error, f"scripted at {entry.start:g} s")
+        return Hypothesis(
+            tuple(
+                HypSegment(
+                    start=entry.start - offset,
+                    end=entry.end - offset,
+                    text=entry.text,
+                    speaker=None if entry.speaker is None else LocalSpeaker(entry.speaker),
+                    words=(),
+                    language=job.language,
+                )
+                for entry in entries
+            )
+        )
+
+
+class ScriptedVad:
+    """Finds the spans that it was told, clipped to the recording; implements ``Vad``."""
+
+    def __init__(self, spans: Sequence[Span]) -> None:
+        self._spans = tuple(spans)
+
+    def detect(self, blocks: Iterable[Samples]) -> list[Span]:
+        """The scripted spans, in samples at 16 kHz."""
+        n_samples = sum(block.shape[0] for block in blocks)
+        return [Span(span.start, min(span.end, n_samples)) for span in self._spans if span.start < n_samples]
+
+
+def load_scripted(folder: Path) -> ScriptedEngine:
+    """Read ``script.json`` of a model folder whose ``config.json`` says ``scripted``.
+
+    The file holds ``{"language": "en", "sample_rate": 16000, "entries": [{"start": 0.5, "end": 2.0,
+    "text": "Hello."}, …]}``; an entry may have ``speaker`` and ``error``.
+
+    Raises:
+        WeightsError: The script cannot be read.
+    """
+    path = folder / SCRIPT_FILE
+    try:
+        script = json.loads(path.read_text(encoding="utf-8"))
+        entries = [ScriptEntry(**entry) for entry in script["entries"]]
+        return ScriptedEngine(entries, sample_rate=script["sample_rate"], language=script["language"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        problem = f"not a script: {error!r}"
+        raise WeightsError(problem, where=str(path), hint="see models/scripted.py for its form") from error
