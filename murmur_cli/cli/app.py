@@ -1,0 +1,131 @@
+"""The command ``murmur``: the one place where an error becomes an exit code."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Annotated
+
+import typer
+from typer.exceptions import TyperException
+from typer.main import get_command
+
+from murmur_cli.cli import batch, models
+from murmur_cli.cli.render import error_line, printable
+from murmur_cli.cli.stop import Stopped, stop_signals
+from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
+from murmur_cli.version import __version__
+
+__all__ = ["app", "main", "run"]
+
+_EXIT_CODES = "Exit codes: " + "; ".join(f"{code.value} {code.meaning}" for code in ExitCode) + "."
+
+app = typer.Typer(
+    name="murmur", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, epilog=_EXIT_CODES
+)
+app.command("batch", epilog=_EXIT_CODES)(batch.batch)
+app.add_typer(models.app, name="models")
+
+
+def _print_version(*, wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"murmur {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _murmur(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
+    ] = False,
+) -> None:
+    """Transcribe long recordings and live speech: who said what, when.
+
+    \b
+    Examples:
+      murmur batch meeting.m4a > meeting.txt
+      murmur batch *.mp3 -f srt,json -o transcripts/
+    """
+    del version
+
+
+def main() -> None:
+    """Run the command line and leave with its exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run one command line in this process.
+
+    Returns:
+        The exit code. Errors have been said on stderr, one line each.
+    """
+    debug = "--debug" in arguments
+    _prepare_streams(debug=debug)
+    try:
+        with stop_signals():
+            return _invoke(arguments)
+    except MurmurError as error:
+        return _fail(error, debug=debug)
+    except TyperException as error:
+        return _fail(_to_usage_error(error), debug=debug)
+    except MemoryError:
+        return _fail(DeviceError("out of memory", hint="try a smaller --max-chunk-s or a smaller --model"), debug=debug)
+    except BrokenPipeError:
+        return _let_reader_go()
+    except Stopped as stopped:
+        sys.stderr.write(f"murmur: {stopped}\n")
+        return stopped.exit_code
+
+
+def _invoke(arguments: Sequence[str]) -> int:
+    command = get_command(app)
+    if arguments and not arguments[0].startswith("-") and Path(arguments[0]).is_file():
+        name = printable(arguments[0])
+        raise UsageError("a file is not a command", where=name, hint=f"did you mean 'murmur batch {name}'?")
+    try:
+        code = command.main(args=list(arguments), prog_name="murmur", standalone_mode=False)
+        sys.stdout.flush()
+    except SystemExit:  # Typer's answer, in this mode, to one thing only: a closed pipe
+        return _let_reader_go()
+    return int(code or 0)
+
+
+def _fail(error: MurmurError, *, debug: bool) -> int:
+    if debug:
+        traceback.print_exc()
+    sys.stderr.write(error_line(error) + "\n")
+    return error.exit_code
+
+
+def _to_usage_error(error: TyperException) -> MurmurError:
+    context = getattr(error, "ctx", None)
+    command = context.command_path if context else "murmur"
+    message = error.format_message().strip() or "a command is missing"
+    return UsageError(message[:1].lower() + message[1:].rstrip("."), hint=f"see '{command} --help'")
+
+
+def _let_reader_go() -> int:
+    """Nobody reads stdout any more: leave quietly, and keep Python from flushing it at exit."""
+    null = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return ExitCode.OK
+
+
+def _prepare_streams(*, debug: bool) -> None:
+    """UTF-8 whatever the locale says; and one line, not a traceback, for an error that nobody foresaw."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    if not debug:
+        sys.excepthook = _say_unforeseen
+
+
+def _say_unforeseen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    del trace
+    sys.stderr.write(f"murmur: internal error: {printable(f'{kind.__name__}: {error}')}; --debug shows where\n")

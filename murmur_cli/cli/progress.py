@@ -1,0 +1,134 @@
+"""Show how far a batch run is: a bar on a terminal, plain or JSON lines elsewhere.
+
+Only decoded audio counts: seconds of the recordings that are open or done. Recordings that wait are
+guessed to be as long as the others on average, for the time left.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich import progress as rich_progress
+from rich.console import Console
+
+from murmur_cli.audio.source import Recording
+from murmur_cli.options import RunOptions
+from murmur_cli.types import Chunk, DecodeError, Hypothesis
+
+__all__ = ["BatchProgress", "make_progress"]
+
+_EVERY_S = 10.0  # plain lines come at most this often
+
+
+class _Display(Protocol):
+    def show(self, done_s: float, total_s: float, text: str) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class BatchProgress:
+    """Follows a run (a ``batch.Observer``) and shows it; use it in a ``with`` block."""
+
+    def __init__(self, display: _Display, n_files: int) -> None:
+        self._display = display
+        self._n_files = n_files
+        self._n_planned = 0
+        self._planned_s = 0.0
+        self._done_s = 0.0
+        self._started = time.monotonic()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._display.close()
+
+    def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
+        """Count a recording in; what is not speech needs no decoding and is done."""
+        self._n_planned += 1
+        self._planned_s += recording.duration
+        speech_s = sum(chunk.span.n_samples for chunk in chunks) / recording.sample_rate
+        self._done_s += recording.duration - speech_s
+        self._show()
+
+    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+        """Count a chunk as done, failed or not."""
+        del result
+        self._done_s += chunk.span.n_samples / recording.sample_rate
+        self._show()
+
+    def _show(self) -> None:
+        total_s = self._planned_s * self._n_files / self._n_planned
+        speed = self._done_s / max(time.monotonic() - self._started, 1e-3)
+        left = _clock((total_s - self._done_s) / speed) if speed > 0 else "?"
+        text = f"{speed:.1f}x real time, {left} left, file {self._n_planned} of {self._n_files}"
+        self._display.show(self._done_s, total_s, text)
+
+
+class _Bar:
+    def __init__(self, console: Console) -> None:
+        self._progress = rich_progress.Progress(
+            rich_progress.BarColumn(),
+            rich_progress.TextColumn("{task.completed:.0f} of {task.total:.0f} s"),
+            rich_progress.TextColumn("{task.description}", markup=False),
+            console=console,
+            transient=True,
+        )
+        self._progress.start()
+        self._task = self._progress.add_task("reading", total=0)
+
+    def show(self, done_s: float, total_s: float, text: str) -> None:
+        self._progress.update(self._task, completed=done_s, total=total_s, description=text)
+
+    def close(self) -> None:
+        self._progress.stop()
+
+
+class _Lines:
+    def __init__(self, console: Console, *, as_json: bool) -> None:
+        self._console = console
+        self._as_json = as_json
+        self._next = time.monotonic() + _EVERY_S
+
+    def show(self, done_s: float, total_s: float, text: str) -> None:
+        if time.monotonic() < self._next:
+            return
+        self._next = time.monotonic() + _EVERY_S
+        line = f"murmur: {done_s:.0f} of {total_s:.0f} s, {text}"
+        if self._as_json:
+            line = json.dumps({"type": "progress", "v": 1, "done_s": round(done_s, 1), "total_s": round(total_s, 1)})
+        self._console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    def close(self) -> None:
+        pass
+
+
+class _Nothing:
+    def show(self, done_s: float, total_s: float, text: str) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def make_progress(console: Console, options: RunOptions, *, n_files: int) -> BatchProgress:
+    """Choose how to show ``n_files`` recordings as ``--progress`` says."""
+    how = options.progress
+    if how == "auto":
+        how = "none" if options.quiet else "bar" if console.is_terminal else "plain"
+    if how == "none":
+        return BatchProgress(_Nothing(), n_files)
+    if how == "bar":
+        return BatchProgress(_Bar(console), n_files)
+    return BatchProgress(_Lines(console, as_json=how == "json"), n_files)
+
+
+def _clock(seconds: float) -> str:
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
