@@ -5,7 +5,7 @@ The tree (a test compares it with the classes below)::
     MurmurError               1  failed, nothing usable
     ├── UsageError            2  a bad option, a bad list file, an option that the model cannot honour
     ├── AudioError            1  a file that cannot be read as audio
-    ├── OutputError           1  a transcript that cannot be written
+    ├── OutputError           1  a transcript, or decoded audio, that cannot be written
     ├── ModelUnavailableError 4  weights or a credential that cannot be had
     │   └── WeightsError      4  weights that are there but are not what they should be
     └── DeviceError           5  out of memory, or no such device
@@ -93,7 +93,7 @@ class AudioError(MurmurError):
 
 
 class OutputError(MurmurError):
-    """A transcript cannot be written."""
+    """A transcript, or decoded audio on its way to one, cannot be written."""
 
 
 class ModelUnavailableError(MurmurError):

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 from typing import BinaryIO
 
 import av
@@ -32,6 +33,7 @@ _STATES_EACH_STREAM = ("mov",)
 # FFmpeg takes names with these, and the ending of an image format, for patterns of many files
 # (libavformat/img2dec.c); it gets to know such a file by its descriptor.
 _PATTERN_CHARACTERS = frozenset("%*?{")
+_LOG_IN_USE = Lock()  # FFmpeg has one log for all threads
 _ESTIMATE_WARNING = "Estimating duration from bitrate"  # libavformat/demux.c, estimate_timings (FFmpeg 8)
 _FILE_KINDS = (
     (stat.S_ISDIR, "a folder", "name the files in it"),
@@ -111,18 +113,18 @@ def _open_quietly(file: BinaryIO, path: str) -> tuple[InputContainer, str, bool]
     url = f"file:/dev/fd/{file.fileno()}" if _PATTERN_CHARACTERS & set(path) else f"file:{path}"
     # The only place where FFmpeg tells an estimate from a statement is its log. It is off otherwise:
     # PyAV's default, under which nothing reaches stderr.
-    av.logging.set_level(av.logging.INFO)
-    try:
-        with av.logging.Capture(local=False) as logs:
+    with _LOG_IN_USE, av.logging.Capture(local=False) as logs:
+        av.logging.set_level(av.logging.INFO)
+        try:
             # Tags in an old encoding are no reason to fail.
             handle = av.open(url, "r", container_options=_OPTIONS, metadata_errors="replace")
             description: str = handle.dumps_format()  # type: ignore[attr-defined]  # not in PyAV's stubs
-            return handle, description, any(_ESTIMATE_WARNING in message for _, _, message in logs)
-    except av.FFmpegError as error:
-        hint = "it may be damaged, or of another kind than its name says"
-        raise AudioError("FFmpeg finds no audio in it", where=path, hint=hint) from error
-    finally:
-        av.logging.set_level(None)
+        except av.FFmpegError as error:
+            hint = "it may be damaged, or of another kind than its name says"
+            raise AudioError("FFmpeg finds no audio in it", where=path, hint=hint) from error
+        finally:
+            av.logging.set_level(None)
+    return handle, description, any(_ESTIMATE_WARNING in message for _, _, message in logs)
 
 
 def _find_audio_stream(handle: InputContainer, path: str) -> AudioStream:

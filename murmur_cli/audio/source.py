@@ -34,7 +34,8 @@ class Recording:
         source: Its name as the user gave it.
         spools: The samples at each rate.
         sample_rate: The engine's rate, one of those in ``spools``.
-        damage: What was wrong with the file, as one clause.
+        damage: What was wrong with the file, as one clause, or None.
+        notes: What else the user should know of it, a clause each.
     """
 
     def __init__(

@@ -19,7 +19,6 @@ from murmur_cli.types import Samples
 
 __all__ = ["Spool"]
 
-_BYTES_PER_SAMPLE = 4
 _RESCALE_BLOCK = 1 << 20  # samples: 4 MB at a time
 
 
