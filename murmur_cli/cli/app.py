@@ -56,6 +56,8 @@ def _murmur(
 
 def main() -> None:
     """Run the command line and leave with its exit code."""
+    # Read once, when torch is imported: on a busy machine threads that spin while they wait cost ten times as much.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     sys.exit(run(sys.argv[1:]))
 
 
