@@ -17,8 +17,8 @@ from whisper_normalizer.english import EnglishTextNormalizer
 
 pytestmark = [pytest.mark.data, pytest.mark.weights]
 
-# All of these say the same, from awkward containers: whole, quiet, clipped, on one channel, after a silence.
-SPOKEN = ("audio_starts_at_5s.mp4", "lead_silence_60s.flac", "telephone_mulaw_8k.wav", "very_low_-50dB.wav")
+# All of these say the same: in a video, after a minute of silence, by telephone, clipped.
+SPOKEN = ("audio_starts_at_5s.mp4", "lead_silence_60s.flac", "telephone_mulaw_8k.wav", "clipped_+30dB.wav")
 SILENT = ("music_chord_30s.wav", "noise_floor_-60dB_30s.wav", "silence_digital_30s.wav", "tone_440_10s.wav")
 BROKEN = ("text.wav", "video_no_audio.mp4", "zero_bytes.wav")
 DAMAGED = ("mp3_truncated.mp3",)

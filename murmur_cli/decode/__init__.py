@@ -1,0 +1,1 @@
+"""Running an autoregressive decoder, and knowing when it has gone wrong."""

@@ -1,0 +1,80 @@
+"""Sampling: the most likely token at temperature 0, a drawn one above.
+
+It is used where beam search went wrong. What a window draws depends on its own seed only.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor
+
+from murmur_cli.models.whisper_decoder import Decoder
+from murmur_cli.models.whisper_state import Memory
+from murmur_cli.models.whisper_task import Reading, Task
+
+__all__ = ["sample"]
+
+
+def sample(
+    decoder: Decoder, audio: Sequence[Memory], task: Task, *, temperature: float, seeds: Sequence[int], n_tries: int = 1
+) -> list[Reading]:
+    """Write a text for every window, and of several tries take the one with the best mean log-probability.
+
+    Args:
+        decoder: The model.
+        audio: What the decoder memorised of the windows.
+        task: What to write.
+        temperature: 0 takes the most likely token; above, logits are divided by it.
+        seeds: One per window.
+        n_tries: Texts per window.
+
+    Returns:
+        One reading per window.
+
+    Source:
+        openai/whisper@v20240930, whisper/decoding.py, GreedyDecoder and best_of.
+    """
+    device = audio[0].keys.device
+    generators = [torch.Generator(device).manual_seed(seed) for seed in seeds]
+    prompt = torch.tensor([task.prompt] * len(task.budgets), device=device)
+    hidden, state = decoder.start(prompt, audio, n_hypotheses=n_tries)
+    logits = decoder.logits(hidden[:, -1:])
+    logits[..., list(task.not_first)] = -math.inf
+    logits = logits.expand(-1, n_tries, -1)
+    tokens: list[Tensor] = []
+    logprobs: list[Tensor] = []
+    ended = torch.zeros(logits.shape[:2], dtype=torch.bool, device=device)
+    for _ in range(max(task.budgets)):
+        token = _draw(logits, temperature, generators).masked_fill(ended, task.end)
+        tokens.append(token)
+        logprobs.append(logits.log_softmax(dim=-1).gather(2, token[:, :, None])[:, :, 0])
+        ended = ended | (token == task.end)
+        if bool(ended.all()):
+            break
+        logits = decoder.logits(decoder.step(token, state))
+    all_tokens, all_logprobs = torch.stack(tokens, dim=2).tolist(), torch.stack(logprobs, dim=2).tolist()
+    return [
+        max(
+            (_read(text, gains, task.end, budget) for text, gains in zip(texts, logprobs_of_texts, strict=True)),
+            key=lambda reading: reading.mean_logprob,
+        )
+        for texts, logprobs_of_texts, budget in zip(all_tokens, all_logprobs, task.budgets, strict=True)
+    ]
+
+
+def _draw(logits: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
+    if temperature == 0.0:
+        return logits.argmax(dim=-1)
+    shares = (logits / temperature).softmax(dim=-1)
+    drawn = [torch.multinomial(window, 1, generator=g)[:, 0] for window, g in zip(shares, generators, strict=True)]
+    return torch.stack(drawn)
+
+
+def _read(tokens: Sequence[int], logprobs: Sequence[float], end: int, budget: int) -> Reading:
+    text = list(tokens[:budget])
+    ended = end in text
+    n_spoken = text.index(end) if ended else len(text)
+    return Reading(tuple(text[:n_spoken]), tuple(logprobs[: n_spoken + ended]), ended)
