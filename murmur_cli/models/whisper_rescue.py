@@ -13,7 +13,7 @@ from typing import Protocol
 from murmur_cli.models.whisper_passage import Passage
 from murmur_cli.types import Chunk, Span
 
-__all__ = ["WindowReader", "read_speech"]
+__all__ = ["Split", "WindowReader", "read_speech"]
 
 _REACH_S = 1.0  # the rest of a window begins at a pause so soon behind its last word
 _MOST_CUTS = 2  # of a window: from 28 s to 7
