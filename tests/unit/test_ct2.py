@@ -23,7 +23,7 @@ from transformers import WhisperForConditionalGeneration, WhisperProcessor
 
 from murmur_cli.errors import WeightsError
 from murmur_cli.models.ctranslate2 import read_ct2, to_hf_tensors
-from murmur_cli.models.whisper_folder import convert_whisper
+from murmur_cli.models.whisper.folder import convert_whisper
 
 SMALL: Variables = {
     "encoder/num_heads": np.array(2, np.int16),

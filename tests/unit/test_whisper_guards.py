@@ -8,11 +8,11 @@ from collections.abc import Sequence
 import pytest
 
 from murmur_cli.decode.repetition import Loop, compression_ratio, find_loop, is_spoken
-from murmur_cli.models.whisper_guards import Verdict, judge, plan_budget
-from murmur_cli.models.whisper_passage import Draft, Passage, make_passage
-from murmur_cli.models.whisper_rescue import read_speech
-from murmur_cli.models.whisper_task import Reading
-from murmur_cli.models.whisper_times import Stretch
+from murmur_cli.models.whisper.guards import Verdict, judge, plan_budget
+from murmur_cli.models.whisper.passage import Draft, Passage, make_passage
+from murmur_cli.models.whisper.rescue import read_speech
+from murmur_cli.models.whisper.task import Reading
+from murmur_cli.models.whisper.times import Stretch
 from murmur_cli.types import Chunk, Span
 
 RATE = 100

@@ -5,11 +5,11 @@ from __future__ import annotations
 import pytest
 
 from murmur_cli.errors import UsageError, WeightsError
-from murmur_cli.models.whisper_languages import find_language
-from murmur_cli.models.whisper_segments import make_segments
-from murmur_cli.models.whisper_times import Stretch, clean_times
-from murmur_cli.models.whisper_vocabulary import read_vocabulary
-from murmur_cli.models.whisper_words import TokenWord, split_words
+from murmur_cli.models.whisper.languages import find_language
+from murmur_cli.models.whisper.segments import make_segments
+from murmur_cli.models.whisper.times import Stretch, clean_times
+from murmur_cli.models.whisper.vocabulary import read_vocabulary
+from murmur_cli.models.whisper.words import TokenWord, split_words
 from murmur_cli.types import Word
 
 SPECIALS = ["<|endoftext|>", "<|startoftranscript|>", "<|en|>", "<|haw|>", "<|transcribe|>", "<|notimestamps|>"]
@@ -75,6 +75,11 @@ def test_segments_end_at_sentences_and_pauses() -> None:
     assert [(s.start, s.end) for s in segments] == [(0, 2.5), (2.6, 5.1), (5.2, 6), (7.5, 8)]
     assert [word for s in segments for word in s.words] == words
     assert {s.language for s in segments} == {"en"}
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    words = say((0, 1, " Then"), (1, 2.5, " Mr."), (2.6, 3, " J."), (3, 4, " Hale"), (4, 5, " left."), (5, 8, " We"))
+    assert [s.text for s in make_segments(words, language="en")] == ["Then Mr. J. Hale left.", "We"]
 
 
 def test_a_segment_without_sentences_is_no_longer_than_30_s() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 
-from murmur_cli.models.whisper_task import Reading
+from murmur_cli.models.whisper.task import Reading
 
 __all__ = ["TEMPERATURES", "Verdict", "is_hopeless", "judge", "plan_budget"]
 

@@ -17,9 +17,9 @@ from torch.nn import functional
 from transformers import WhisperForConditionalGeneration
 from transformers.models.whisper.modeling_whisper import WhisperDecoderLayer
 
-from murmur_cli.models.whisper_encoder import LayerNorm, fuse_projections, make_norm
-from murmur_cli.models.whisper_precision import Linear, Precision, make_linear
-from murmur_cli.models.whisper_state import DecoderState, Memory
+from murmur_cli.models.whisper.encoder import LayerNorm, fuse_projections, make_norm
+from murmur_cli.models.whisper.precision import Linear, Precision, make_linear
+from murmur_cli.models.whisper.state import DecoderState, Memory
 
 __all__ = ["Decoder"]
 

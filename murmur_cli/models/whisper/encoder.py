@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from transformers.models.whisper.modeling_whisper import WhisperAttention, WhisperEncoder, WhisperEncoderLayer
 
-from murmur_cli.models.whisper_precision import Linear, make_linear
+from murmur_cli.models.whisper.precision import Linear, make_linear
 
 __all__ = ["Encoder", "LayerNorm", "fuse_projections", "make_norm"]
 

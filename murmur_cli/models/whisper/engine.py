@@ -18,15 +18,15 @@ import torch
 from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
-from murmur_cli.models.whisper_checkpoint import Checkpoint, load_checkpoint
-from murmur_cli.models.whisper_features import HOP_SAMPLES, SAMPLE_RATE
-from murmur_cli.models.whisper_languages import find_language
-from murmur_cli.models.whisper_passage import Passage
-from murmur_cli.models.whisper_precision import choose_precision
-from murmur_cli.models.whisper_reader import Reader
-from murmur_cli.models.whisper_rescue import read_speech
-from murmur_cli.models.whisper_segments import make_segments
-from murmur_cli.models.whisper_windows import plan_windows, split_window
+from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
+from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
+from murmur_cli.models.whisper.languages import find_language
+from murmur_cli.models.whisper.passage import Passage
+from murmur_cli.models.whisper.precision import choose_precision
+from murmur_cli.models.whisper.reader import Reader
+from murmur_cli.models.whisper.rescue import read_speech
+from murmur_cli.models.whisper.segments import make_segments
+from murmur_cli.models.whisper.windows import plan_windows, split_window
 from murmur_cli.types import Chunk, DecodeError, EngineInfo, HypGap, Hypothesis, Samples, Span, Word
 
 __all__ = ["WhisperEngine", "load_whisper"]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from murmur_cli.models.whisper_passage import Passage
+from murmur_cli.models.whisper.passage import Passage
 from murmur_cli.types import Chunk, Span
 
 __all__ = ["Split", "WindowReader", "read_speech"]

@@ -10,15 +10,15 @@ from collections.abc import Callable, Iterator, Sequence
 
 from torch import Tensor
 
-from murmur_cli.models.whisper_align import align_tokens
-from murmur_cli.models.whisper_beam import search
-from murmur_cli.models.whisper_checkpoint import Checkpoint
-from murmur_cli.models.whisper_features import SAMPLE_RATE
-from murmur_cli.models.whisper_guards import TEMPERATURES, plan_budget
-from murmur_cli.models.whisper_passage import Draft, Passage, make_passage
-from murmur_cli.models.whisper_sample import sample
-from murmur_cli.models.whisper_task import Reading, Task
-from murmur_cli.models.whisper_words import UNSPACED
+from murmur_cli.models.whisper.align import align_tokens
+from murmur_cli.models.whisper.beam import search
+from murmur_cli.models.whisper.checkpoint import Checkpoint
+from murmur_cli.models.whisper.features import SAMPLE_RATE
+from murmur_cli.models.whisper.guards import TEMPERATURES, plan_budget
+from murmur_cli.models.whisper.passage import Draft, Passage, make_passage
+from murmur_cli.models.whisper.sample import sample
+from murmur_cli.models.whisper.task import Reading, Task
+from murmur_cli.models.whisper.words import UNSPACED
 from murmur_cli.types import Chunk, Samples, Span
 
 __all__ = ["Reader"]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-from murmur_cli.models.whisper_decoder import Decoder
-from murmur_cli.models.whisper_state import Memory, plan_moves
-from murmur_cli.models.whisper_task import Reading, Task
+from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.state import Memory, plan_moves
+from murmur_cli.models.whisper.task import Reading, Task
 
 __all__ = ["search"]
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from murmur_cli.types import HypSegment, Word
@@ -9,6 +10,8 @@ from murmur_cli.types import HypSegment, Word
 __all__ = ["make_segments"]
 
 _SENTENCE_END = ".?!…。？！"  # noqa: RUF001 - full-width punctuation is meant
+# "Mr. Hale", "J. Smith": what looks like it but is one ("Yes.") only joins two short sentences.
+_ABBREVIATION = re.compile(r"(?:^|\W)[A-Z][a-z]{0,2}\.$")
 _SENTENCE_S = 2.0  # a shorter sentence is joined with the next, unless a pause is between
 _PAUSE_S = 1.0  # a pause that ends a segment wherever it is
 _LONGEST_S = 30.0
@@ -52,4 +55,9 @@ def _is_over(group: Sequence[Word], following: Word) -> bool:
     last = group[-1]
     if following.start - last.end >= _PAUSE_S or following.end - group[0].start > _LONGEST_S:
         return True
-    return last.text.rstrip("\"'”’)»」』").endswith(tuple(_SENTENCE_END)) and last.end - group[0].start >= _SENTENCE_S  # noqa: RUF001
+    return _ends_sentence(last.text) and last.end - group[0].start >= _SENTENCE_S
+
+
+def _ends_sentence(word: str) -> bool:
+    text = word.rstrip("\"'”’)»」』")  # noqa: RUF001 - typographic quotation marks are meant
+    return text.endswith(tuple(_SENTENCE_END)) and not _ABBREVIATION.search(text)

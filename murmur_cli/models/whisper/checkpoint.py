@@ -18,12 +18,12 @@ from transformers import AutoTokenizer, GenerationConfig, WhisperForConditionalG
 from transformers.utils import logging
 
 from murmur_cli.errors import WeightsError
-from murmur_cli.models.whisper_decoder import Decoder
-from murmur_cli.models.whisper_encoder import Encoder
-from murmur_cli.models.whisper_features import FeatureExtractor
-from murmur_cli.models.whisper_precision import Precision
-from murmur_cli.models.whisper_state import Memory
-from murmur_cli.models.whisper_vocabulary import Vocabulary, read_vocabulary
+from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.encoder import Encoder
+from murmur_cli.models.whisper.features import FeatureExtractor
+from murmur_cli.models.whisper.precision import Precision
+from murmur_cli.models.whisper.state import Memory
+from murmur_cli.models.whisper.vocabulary import Vocabulary, read_vocabulary
 
 __all__ = ["Checkpoint", "load_checkpoint"]
 

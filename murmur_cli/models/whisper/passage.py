@@ -6,10 +6,10 @@ import math
 from dataclasses import dataclass
 
 from murmur_cli.decode.repetition import compression_ratio, find_loop, is_spoken
-from murmur_cli.models.whisper_guards import Verdict, is_hopeless, judge
-from murmur_cli.models.whisper_task import Reading
-from murmur_cli.models.whisper_times import Stretch, clean_times, find_unread
-from murmur_cli.models.whisper_words import TokenWord, split_words
+from murmur_cli.models.whisper.guards import Verdict, is_hopeless, judge
+from murmur_cli.models.whisper.task import Reading
+from murmur_cli.models.whisper.times import Stretch, clean_times, find_unread
+from murmur_cli.models.whisper.words import TokenWord, split_words
 from murmur_cli.types import Chunk, Word
 
 __all__ = ["Draft", "Passage", "make_passage"]

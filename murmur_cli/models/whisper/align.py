@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from murmur_cli.models.whisper_decoder import Decoder
-from murmur_cli.models.whisper_dtw import find_starts
+from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.dtw import find_starts
 
 __all__ = ["align_tokens"]
 

@@ -1,0 +1,1 @@
+"""Whisper: windows of a chunk to timed words, in plain torch."""
