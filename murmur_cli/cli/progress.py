@@ -38,6 +38,7 @@ class BatchProgress:
         self._n_planned = 0
         self._planned_s = 0.0
         self._done_s = 0.0
+        self._has_answers = False
         self._started = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -59,14 +60,16 @@ class BatchProgress:
     def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
         """Count a chunk as done, failed or not."""
         del result
+        self._has_answers = True
         self._done_s += chunk.span.n_samples / recording.sample_rate
         self._show()
 
     def _show(self) -> None:
         total_s = self._planned_s * self._n_files / self._n_planned
-        speed = self._done_s / max(time.monotonic() - self._started, 1e-3)
-        left = _clock((total_s - self._done_s) / speed) if speed > 0 else "?"
-        text = f"{speed:.1f}x real time, {left} left, file {self._n_planned} of {self._n_files}"
+        text = f"file {self._n_planned} of {self._n_files}"
+        if self._has_answers:  # before that there is no speed to speak of
+            speed = self._done_s / max(time.monotonic() - self._started, 1e-3)
+            text = f"{speed:.1f}x real time, {_clock((total_s - self._done_s) / speed)} left, {text}"
         self._display.show(self._done_s, total_s, text)
 
 
