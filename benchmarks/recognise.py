@@ -1,0 +1,74 @@
+"""Run murmur in this process over some recordings, as ``murmur batch`` does, and time it.
+
+What is timed begins with the closed file and ends with the finished transcript: decoding the file,
+finding speech, recognising, word times, stitching. Loading the model is not in it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from murmur_cli.audio.source import Recording, open_recording
+from murmur_cli.batch import transcribe_all
+from murmur_cli.engine import Engine
+from murmur_cli.options import BatchOptions, DecodeOptions
+from murmur_cli.speech.vad import Vad
+from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Transcript
+
+__all__ = ["Recognition", "join_text", "recognise"]
+
+
+@dataclass(frozen=True, slots=True)
+class Recognition:
+    """Transcripts in the order of the files, and what they took in this process, all threads together."""
+
+    transcripts: tuple[Transcript, ...]
+    cpu_s: float
+    wall_s: float
+
+    @property
+    def audio_s(self) -> float:
+        """Decoded length of all recordings."""
+        return sum(transcript.duration for transcript in self.transcripts)
+
+    @property
+    def gap_s(self) -> float:
+        """How much speech was reported as not transcribed."""
+        return sum(gap.end - gap.start for transcript in self.transcripts for gap in transcript.gaps)
+
+
+def recognise(paths: Sequence[Path], engine: Engine, *, vad: Vad, language: str | None) -> Recognition:
+    """Transcribe recordings, each on its own, in one run.
+
+    Raises:
+        MurmurError: A file cannot be read, or the engine cannot go on: no figure is better than a false one.
+    """
+    options = BatchOptions(decode=DecodeOptions(language=language))
+    cpu, wall = time.process_time(), time.perf_counter()
+    recordings = _iter_recordings(paths, sample_rate=engine.sample_rate)
+    transcripts = list(transcribe_all(recordings, engine, vad=vad, options=options, observer=_Nobody()))
+    cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
+    return Recognition(tuple(sorted(transcripts, key=lambda t: t.recording_id)), cpu_s, wall_s)
+
+
+def join_text(transcript: Transcript) -> str:
+    """Everything that is said in a transcript."""
+    return " ".join(segment.text for segment in transcript.segments)
+
+
+def _iter_recordings(paths: Sequence[Path], *, sample_rate: int) -> Iterator[Recording]:
+    for index, path in enumerate(paths):
+        yield open_recording(str(path), recording_id=RecordingId(index), sample_rate=sample_rate)
+
+
+class _Nobody:
+    """An observer that shows nothing."""
+
+    def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
+        """A recording is cut into chunks."""
+
+    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+        """A chunk is decoded, or has failed."""
