@@ -6,6 +6,7 @@ The tree (a test compares it with the classes below)::
     ├── UsageError            2  a bad option, a bad list file, an option that the model cannot honour
     ├── AudioError            1  a file that cannot be read as audio
     ├── OutputError           1  a transcript, or decoded audio, that cannot be written
+    ├── TranscriptError       1  a transcript or reference that cannot be read or compared
     ├── ModelUnavailableError 4  weights or a credential that cannot be had
     │   └── WeightsError      4  weights that are there but are not what they should be
     └── DeviceError           5  out of memory, or no such device
@@ -24,6 +25,7 @@ __all__ = [
     "ModelUnavailableError",
     "MurmurError",
     "OutputError",
+    "TranscriptError",
     "UsageError",
     "WeightsError",
 ]
@@ -94,6 +96,10 @@ class AudioError(MurmurError):
 
 class OutputError(MurmurError):
     """A transcript, or decoded audio on its way to one, cannot be written."""
+
+
+class TranscriptError(MurmurError):
+    """A transcript or a reference cannot be read, or two of them cannot be compared."""
 
 
 class ModelUnavailableError(MurmurError):

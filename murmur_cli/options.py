@@ -5,6 +5,7 @@ Every option of a command is a field here, under the same name and with the same
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from murmur_cli.errors import UsageError
@@ -13,6 +14,9 @@ __all__ = [
     "COLORS",
     "DTYPES",
     "FORMATS",
+    "METRICS",
+    "MOST_SPEAKERS",
+    "NORMALIZERS",
     "PROGRESS",
     "BatchOptions",
     "ChunkOptions",
@@ -20,11 +24,19 @@ __all__ = [
     "ModelOptions",
     "OutputOptions",
     "RunOptions",
+    "ScoreOptions",
+    "SpeakerOptions",
     "VadOptions",
 ]
 
-FORMATS = ("txt", "srt", "vtt", "json", "jsonl", "tsv")
+FORMATS = ("txt", "srt", "vtt", "ass", "json", "jsonl", "tsv", "rttm", "stm", "ctm", "seglst")
 """The transcript formats, as ``--format`` spells them."""
+
+METRICS = ("wer", "cpwer", "tcpwer", "orcwer", "der")
+"""The scores, as ``--metric`` spells them."""
+
+NORMALIZERS = ("whisper-english", "none")
+"""How texts are brought to one spelling before they are compared, as ``--normalizer`` spells it."""
 
 PROGRESS = ("auto", "bar", "plain", "json", "none")
 """How progress is shown, as ``--progress`` spells it."""
@@ -34,6 +46,9 @@ COLORS = ("auto", "always", "never")
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """The precisions of a model, as ``--dtype`` spells them."""
+
+MOST_SPEAKERS = 100
+"""The most people that can be asked for: more is a slip of the finger."""
 
 
 def _require(option: str, problem: str, hint: str, *, unless: bool) -> None:
@@ -100,6 +115,37 @@ class DecodeOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpeakerOptions:
+    """Who is told apart.
+
+    ``speakers`` is ``auto``, ``none`` or a number of people; ``min_speakers`` and ``max_speakers`` bound
+    ``auto``. ``diarizer`` is ``slots``, which comes with murmur, or the hub id of a pyannote.audio pipeline.
+    """
+
+    speakers: str = "auto"
+    min_speakers: int | None = None
+    max_speakers: int | None = None
+    diarizer: str = "slots"
+
+    def __post_init__(self) -> None:
+        number = re.fullmatch(r"[0-9]{1,3}", self.speakers) is not None and 1 <= int(self.speakers) <= MOST_SPEAKERS
+        hint = f"give auto, none or a number from 1 to {MOST_SPEAKERS}"
+        sane = number or self.speakers in ("auto", "none")
+        _require("--speakers", f"neither a number nor a way: {self.speakers}", hint, unless=sane)
+        for option, value in (("--min-speakers", self.min_speakers), ("--max-speakers", self.max_speakers)):
+            sane = value is None or 1 <= value <= MOST_SPEAKERS
+            _require(option, f"{value} is not between 1 and {MOST_SPEAKERS}", "leave it out", unless=sane)
+            free = value is None or self.speakers == "auto"
+            _require(option, f"goes against --speakers {self.speakers}", "choose one", unless=free)
+        ordered = self.min_speakers is None or self.max_speakers is None or self.min_speakers <= self.max_speakers
+        problem = f"{self.min_speakers} is more than --max-speakers {self.max_speakers}"
+        _require("--min-speakers", problem, "lower it", unless=ordered)
+        known = self.diarizer == "slots" or re.fullmatch(r"[\w.-]+/[\w.-]+", self.diarizer, re.ASCII) is not None
+        hint = "give slots, or a hub id such as pyannote/speaker-diarization-community-1"
+        _require("--diarizer", f"no such diarizer: {self.diarizer}", hint, unless=known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
     """What is written where. ``output`` is a file, a folder, or ``-`` for stdout."""
 
@@ -131,9 +177,32 @@ class RunOptions:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ScoreOptions:
+    """What is scored. Without a ``metric``, all for which the files hold enough.
+
+    ``collar`` is how far a word may be from its place and still be right, in seconds; for tcpWER alone.
+    """
+
+    metric: tuple[str, ...] = ()
+    normalizer: str = "whisper-english"
+    collar: float = 5.0
+
+    def __post_init__(self) -> None:
+        for name in self.metric:
+            _require("--metric", f"no such metric: {name}", f"choose from {', '.join(METRICS)}", unless=name in METRICS)
+        known = self.normalizer in NORMALIZERS
+        hint = f"choose from {', '.join(NORMALIZERS)}"
+        _require("--normalizer", f"no such normaliser: {self.normalizer}", hint, unless=known)
+        # At 0, meeteval would apply no collar at all, and compare words as points in time.
+        sane = 0.0 < self.collar <= 3600.0
+        _require("--collar", f"{self.collar:g} s is not between 0 and 3600", "leave it out for 5", unless=sane)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class BatchOptions:
     """The options that decide what a transcript says."""
 
     vad: VadOptions = field(default_factory=VadOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
     decode: DecodeOptions = field(default_factory=DecodeOptions)
+    speakers: SpeakerOptions = field(default_factory=SpeakerOptions)

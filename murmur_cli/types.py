@@ -28,7 +28,9 @@ __all__ = [
     "Segment",
     "Span",
     "Speaker",
+    "Stretch",
     "Transcript",
+    "Turn",
     "Word",
 ]
 
@@ -141,6 +143,26 @@ class Segment:
     speaker: Speaker | None
     words: tuple[Word, ...]
     language: str | None
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Stretch:
+    """Where something is, in seconds from the recording's start; ``Span`` is the same in samples."""
+
+    start: float
+    end: float
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Turn:
+    """A stretch in which one person speaks; seconds from the recording's start.
+
+    Turns of different people may overlap, those of one person neither overlap nor touch.
+    """
+
+    start: float
+    end: float
+    speaker: Speaker
 
 
 @dataclass(frozen=True, slots=True)

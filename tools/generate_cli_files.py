@@ -26,7 +26,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from murmur_cli.cli.app import app
 from murmur_cli.errors import ExitCode
 from murmur_cli.models.catalog import load_catalog
-from murmur_cli.options import COLORS, DTYPES, FORMATS, PROGRESS
+from murmur_cli.options import COLORS, DTYPES, FORMATS, METRICS, NORMALIZERS, PROGRESS
 from murmur_cli.version import __version__
 
 __all__ = ["check_files", "main", "render_files"]
@@ -40,6 +40,8 @@ _CHOICES = {
     "--device": ("auto", "cpu", "cuda", "mps"),
     "--dtype": DTYPES,
     "--format": FORMATS,
+    "--metric": METRICS,
+    "--normalizer": NORMALIZERS,
     "--progress": PROGRESS,
 }
 _METAVARS = {float: "NUMBER", int: "NUMBER", str: "TEXT"}

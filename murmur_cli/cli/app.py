@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from murmur_cli.cli import batch, models
+from murmur_cli.cli import batch, convert, models, score
 from murmur_cli.cli.render import error_line, printable
 from murmur_cli.cli.stop import Stopped, stop_signals
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
@@ -29,6 +29,8 @@ app = typer.Typer(
     name="murmur", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, epilog=_EXIT_CODES
 )
 app.command("batch", epilog=_EXIT_CODES)(batch.batch)
+app.command("convert", epilog=_EXIT_CODES)(convert.convert)
+app.command("score", epilog=_EXIT_CODES)(score.score)
 app.add_typer(models.app, name="models")
 
 
@@ -50,6 +52,7 @@ def _murmur(
     Examples:
       murmur batch meeting.m4a > meeting.txt
       murmur batch *.mp3 -f srt,json -o transcripts/
+      murmur convert transcripts/talk.json -f ass
     """
     del version
 

@@ -6,13 +6,26 @@ Every format is valid Unicode and valid in itself, for an empty transcript as we
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
+from murmur_cli.transcript.formats.segments import render_ctm, render_rttm, render_seglst, render_stm
 from murmur_cli.transcript.formats.structured import render_json, render_jsonl
 from murmur_cli.transcript.formats.subtitles import render_srt, render_vtt
 from murmur_cli.transcript.formats.text import render_tsv, render_txt
 from murmur_cli.types import Transcript
 
 __all__ = ["render_transcript"]
+
+_WRITERS: dict[str, Callable[[Transcript], str]] = {
+    "txt": render_txt,
+    "tsv": render_tsv,
+    "srt": render_srt,
+    "vtt": render_vtt,
+    "rttm": render_rttm,
+    "stm": render_stm,
+    "ctm": render_ctm,
+    "seglst": render_seglst,
+}
 
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
@@ -31,18 +44,16 @@ def render_transcript(transcript: Transcript, format_name: str, *, word_times: b
         ValueError: There is no such format.
     """
     match format_name:
-        case "txt":
-            text = render_txt(transcript)
-        case "tsv":
-            text = render_tsv(transcript)
-        case "srt":
-            text = render_srt(transcript)
-        case "vtt":
-            text = render_vtt(transcript)
         case "json":
             text = render_json(transcript, word_times=word_times)
         case "jsonl":
             text = render_jsonl(transcript, word_times=word_times)
+        case "ass":
+            from murmur_cli.transcript.formats.substation import render_ass  # noqa: PLC0415 - loads pysubs2
+
+            text = render_ass(transcript)
+        case name if name in _WRITERS:
+            text = _WRITERS[name](transcript)
         case _:
             raise ValueError(f"no such format: {format_name}")
     return _LONE_SURROGATES.sub("\ufffd", text)

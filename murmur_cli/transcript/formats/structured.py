@@ -14,9 +14,10 @@ from typing import TypeAlias
 from murmur_cli.transcript.notation import floor_ms, to_ms
 from murmur_cli.types import Gap, Segment, Transcript, Word
 
-__all__ = ["render_json", "render_jsonl"]
+__all__ = ["VERSION", "render_json", "render_jsonl"]
 
-_VERSION = 1
+VERSION = 1
+"""Of the layout, as the field ``v`` says it."""
 
 # Characters that JSON allows in a string, but at which some readers end a line.
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
@@ -41,7 +42,7 @@ def render_jsonl(transcript: Transcript, *, word_times: bool) -> str:
 def _to_object(transcript: Transcript, *, word_times: bool) -> _JsonObject:
     duration = transcript.duration
     return {
-        "v": _VERSION,
+        "v": VERSION,
         "audio": _describe_audio(transcript),
         "language": transcript.language,
         "segments": [_describe_segment(s, duration, word_times=word_times) for s in transcript.segments],
@@ -53,7 +54,7 @@ def _to_object(transcript: Transcript, *, word_times: bool) -> _JsonObject:
 
 def _iter_events(transcript: Transcript, *, word_times: bool) -> Iterator[_JsonObject]:
     duration = transcript.duration
-    key: _JsonObject = {"v": _VERSION, "recording": transcript.recording_id}
+    key: _JsonObject = {"v": VERSION, "recording": transcript.recording_id}
     yield {
         "type": "recording",
         **key,

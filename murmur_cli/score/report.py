@@ -1,0 +1,80 @@
+"""A score as a table for people, and as JSON for programs. Every figure says how it was counted."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from murmur_cli.score import Figure, Score
+from murmur_cli.score.counts import SpeakerErrors, WordErrors
+
+__all__ = ["render_json", "render_table"]
+
+_NAMES = {"wer": "WER", "cpwer": "cpWER", "tcpwer": "tcpWER", "orcwer": "ORC-WER", "der": "DER"}
+
+
+def render_table(score: Score) -> str:
+    """Lay figures out as lines: rate, counts, how they were counted; then what they are about."""
+    rows = [
+        (_NAMES[figure.metric], _percent(figure.errors), _spell(figure.errors), _describe(figure))
+        for figure in score.figures
+    ]
+    widths = [max(len(row[i]) for row in rows) for i in range(3)]
+    lines = [
+        f"{name:{widths[0]}}  {rate:>{widths[1]}}  {counts:{widths[2]}}  {how}".rstrip()
+        for name, rate, counts, how in rows
+    ]
+    n_recordings = len(score.recordings)
+    lines.append(f"{n_recordings} recording{'s' if n_recordings != 1 else ''}, {score.audio_s:.1f} s of audio")
+    lines += [f"model {model}" for model in score.models]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def render_json(score: Score) -> str:
+    """Write one object: every figure with its counts, over all and by recording."""
+    described = {
+        "v": 1,
+        "n_recordings": len(score.recordings),
+        "audio_s": round(score.audio_s, 3),
+        "models": score.models,
+        "figures": [_to_object(figure, score) for figure in score.figures],
+        "notes": score.notes,
+    }
+    return f"{json.dumps(described, ensure_ascii=False, allow_nan=False, indent=2)}\n"
+
+
+def _to_object(figure: Figure, score: Score) -> dict[str, object]:
+    by_recording = zip(score.recordings, figure.by_recording, strict=True)
+    return {
+        "metric": figure.metric,
+        **_count_up(figure.errors),
+        "collar_s": figure.collar_s,
+        "normalizer": figure.normalizer,
+        "counted_by": figure.counted_by,
+        "n_recordings": len(score.recordings),
+        "audio_s": round(score.audio_s, 3),
+        "by_recording": {name: _count_up(errors) for name, errors in by_recording},
+    }
+
+
+def _count_up(errors: WordErrors | SpeakerErrors) -> dict[str, object]:
+    counts = {name: round(value, 6) for name, value in asdict(errors).items()}
+    return {"rate": errors.rate, "errors": round(errors.errors, 6), **counts}
+
+
+def _percent(errors: WordErrors | SpeakerErrors) -> str:
+    return "no rate" if errors.rate is None else f"{100 * errors.rate:.2f} %"
+
+
+def _spell(errors: WordErrors | SpeakerErrors) -> str:
+    if isinstance(errors, WordErrors):
+        kinds = f"{errors.insertions} inserted, {errors.deletions} deleted, {errors.substitutions} substituted"
+        return f"{errors.errors} of {errors.length} words: {kinds}"
+    kinds = f"{errors.missed:.2f} missed, {errors.false_alarm:.2f} false alarm, {errors.confusion:.2f} confusion"
+    return f"{errors.errors:.2f} of {errors.length:.2f} s: {kinds}"
+
+
+def _describe(figure: Figure) -> str:
+    notes = [] if figure.collar_s is None else [f"collar {figure.collar_s:g} s"]
+    notes.append("overlap counted" if figure.normalizer is None else f"normaliser {figure.normalizer}")
+    return ", ".join([*notes, figure.counted_by])
