@@ -23,11 +23,12 @@ from murmur_cli.types import (
     RecordingId,
     Segment,
     Speaker,
+    Stretch,
     Transcript,
     Word,
 )
 
-__all__ = ["RecordingFacts", "stitch"]
+__all__ = ["RecordingFacts", "locate_speakers", "stitch"]
 
 _NOBODY: Mapping[tuple[int, LocalSpeaker], Speaker] = MappingProxyType({})
 
@@ -89,6 +90,26 @@ def stitch(
         damage=recording.damage,
         provenance=recording.provenance,
     )
+
+
+def locate_speakers(
+    recording: RecordingFacts, answers: Sequence[tuple[Chunk, Hypothesis | DecodeError]]
+) -> dict[tuple[int, LocalSpeaker], tuple[Stretch, ...]]:
+    """Return where in the recording each local speaker of each chunk talks.
+
+    Args:
+        recording: Its duration and rate.
+        answers: Every chunk with its answer, in any order.
+    """
+    located: dict[tuple[int, LocalSpeaker], list[Stretch]] = {}
+    for chunk, result in answers:
+        clock = _ChunkClock.of(chunk, recording)
+        for told in result.segments if isinstance(result, Hypothesis) else ():
+            if told.speaker is not None and told.text.strip() and _is_timed(told):
+                start = clock.to_recording(told.start)
+                stretch = Stretch(start, max(start, clock.to_recording(told.end)))
+                located.setdefault((chunk.index, told.speaker), []).append(stretch)
+    return {local: tuple(stretches) for local, stretches in located.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ import pytest
 from transcript_samples import PROVENANCE, make_chunk, make_hyp, make_segment
 
 from murmur_cli.transcript.joining import join_at_cut
-from murmur_cli.transcript.stitch import RecordingFacts, stitch
+from murmur_cli.transcript.stitch import RecordingFacts, locate_speakers, stitch
 from murmur_cli.types import (
     DecodeError,
     Gap,
@@ -18,6 +18,7 @@ from murmur_cli.types import (
     LocalSpeaker,
     RecordingId,
     Speaker,
+    Stretch,
     Transcript,
     Word,
 )
@@ -199,3 +200,19 @@ def test_joined_segments_span_both_and_keep_their_words() -> None:
     assert join_at_cut(left, right) == [joined]
     wordless = make_segment(3.0, 4.0, "two")
     assert join_at_cut(left, wordless) == [left, wordless]
+
+
+def test_local_speakers_are_located_in_the_recording() -> None:
+    first = Hypothesis(
+        (make_hyp(1.0, 2.0, "a", speaker=3), make_hyp(2.0, 9.0, "b"), make_hyp(4.0, 99.0, "c", speaker=3))
+    )
+    second = Hypothesis((make_hyp(0.0, 1.0, "d", speaker=3), make_hyp(1.0, 2.0, " ", speaker=1)))
+    answers = [
+        (make_chunk(0, RATE, 6 * RATE), first),
+        (make_chunk(1, 10 * RATE, 20 * RATE), second),
+        (make_chunk(2, 30 * RATE, 40 * RATE), DecodeError("loop", "")),
+    ]
+    assert locate_speakers(facts(), answers) == {
+        (0, LocalSpeaker(3)): (Stretch(2.0, 3.0), Stretch(5.0, 6.0)),
+        (1, LocalSpeaker(3)): (Stretch(10.0, 11.0),),
+    }

@@ -1,0 +1,1 @@
+"""Who speaks: turns, voices, and names that hold for a whole recording."""

@@ -1,0 +1,51 @@
+"""One person per channel, as call centres record: the channels' transcripts become one, merged in time.
+
+Nothing is cut: where two people talk at once, both segments stand whole, and overlap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from murmur_cli.speakers.diarize import name_speaker
+from murmur_cli.types import Gap, Segment, Transcript
+
+__all__ = ["merge_channels"]
+
+
+def merge_channels(transcripts: Sequence[Transcript]) -> Transcript:
+    """Merge the transcripts of one recording's channels.
+
+    The speaker of channel 1 is S1, that of channel 2 is S2, whoever speaks first, and also where a channel
+    is silent: the number says which channel it was, and ``--speaker-names S1=Agent,S2=Caller`` means the same
+    people in every call.
+
+    Args:
+        transcripts: One for each channel, in the order of the channels.
+
+    Returns:
+        A transcript with the segments in order of their starts, of the channels where they start at once.
+        Each gap names its channel. The language is that of the channels on which somebody speaks, if it is one.
+
+    Raises:
+        ValueError: There is no channel.
+    """
+    if not transcripts:
+        raise ValueError("a recording has at least one channel")
+    segments: list[Segment] = []
+    gaps: list[Gap] = []
+    for index, transcript in enumerate(transcripts):
+        segments.extend(replace(segment, speaker=name_speaker(index)) for segment in transcript.segments)
+        gaps.extend(replace(gap, reason=f"channel {index + 1}: {gap.reason}") for gap in transcript.gaps)
+    spoken = [transcript for transcript in transcripts if transcript.segments] or transcripts
+    languages = {transcript.language for transcript in spoken}
+    damages = dict.fromkeys(each.damage for each in transcripts if each.damage is not None)
+    return replace(
+        transcripts[0],
+        segments=tuple(sorted(segments, key=lambda segment: segment.start)),
+        gaps=tuple(sorted(gaps, key=lambda gap: (gap.start, gap.end))),
+        duration=max(transcript.duration for transcript in transcripts),
+        language=languages.pop() if len(languages) == 1 else None,
+        damage="; ".join(damages) or None,
+    )

@@ -1,0 +1,60 @@
+"""How the local speakers of chunks sound: what each of them says alone, as one voice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from murmur_cli.speakers.evidence import LocalTalk
+from murmur_cli.speakers.timeline import leave_out, unite
+from murmur_cli.speakers.voices import LEAST_VOICE_S, SpeakerEmbedder
+from murmur_cli.speakers.windows import SPEAKER_RATE
+from murmur_cli.types import Samples, Stretch
+
+__all__ = ["hear_voices"]
+
+_MOST_S = 30.0  # more says nothing new. Source: murmur's study of diarization
+
+
+def hear_voices(
+    talks: Sequence[LocalTalk], *, read: Callable[[Stretch], Samples], embedder: SpeakerEmbedder
+) -> list[LocalTalk]:
+    """Give every local speaker a voice who talks long enough for one.
+
+    It is taken from where nobody else of the chunk talks. Who never talks alone has a voice all the
+    same, with no clean speech behind it, so that it has no vote.
+
+    Args:
+        talks: All local speakers of their chunks.
+        read: Reads a stretch of the recording at ``SPEAKER_RATE``, shape (n_samples,).
+        embedder: What hears a voice.
+    """
+    by_chunk: dict[int, list[LocalTalk]] = {}
+    for talk in talks:
+        by_chunk.setdefault(talk.chunk, []).append(talk)
+    return [_hear(talk, by_chunk[talk.chunk], read=read, embedder=embedder) for talk in talks]
+
+
+def _hear(
+    talk: LocalTalk, chunk: Sequence[LocalTalk], *, read: Callable[[Stretch], Samples], embedder: SpeakerEmbedder
+) -> LocalTalk:
+    clean = leave_out(talk.stretches, [each for other in chunk if other is not talk for each in other.stretches])
+    clean_s = sum(each.end - each.start for each in clean)
+    heard = _take_first(clean if clean_s >= LEAST_VOICE_S else unite(talk.stretches))
+    samples = np.concatenate([np.zeros(0, np.float32), *(read(stretch) for stretch in heard)])
+    if len(samples) < LEAST_VOICE_S * SPEAKER_RATE:
+        return talk
+    return replace(talk, vector=embedder.embed(samples), speech_s=min(clean_s, len(samples) / SPEAKER_RATE))
+
+
+def _take_first(stretches: Sequence[Stretch]) -> list[Stretch]:
+    taken: list[Stretch] = []
+    room = _MOST_S
+    for stretch in stretches:
+        if room <= 0.0:
+            break
+        taken.append(Stretch(stretch.start, min(stretch.end, stretch.start + room)))
+        room -= stretch.end - stretch.start
+    return taken
