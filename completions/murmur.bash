@@ -6,9 +6,11 @@
 # See also: https://github.com/scop/bash-completion/blob/main/doc/configuration.md
 
 _shtab_murmur_models_subparsers=(list pull path verify rm)
-_shtab_murmur_subparsers=(batch models)
+_shtab_murmur_subparsers=(batch convert score models)
 
-_shtab_murmur_batch_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times --model --device --dtype --language --offline --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
+_shtab_murmur_batch_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times --model --device --dtype --language --offline --speakers --min-speakers --max-speakers --diarizer --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
+_shtab_murmur_convert_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times -q --quiet --debug --help)
+_shtab_murmur_score_option_strings=(--metric --normalizer --collar --json -q --quiet --debug --help)
 _shtab_murmur_models_list_option_strings=(--json --help)
 _shtab_murmur_models_pull_option_strings=(-q --quiet --debug --help)
 _shtab_murmur_models_path_option_strings=(--help)
@@ -20,20 +22,30 @@ _shtab_murmur_option_strings=(--version --help)
 _shtab_murmur_batch_pos_0_COMPGEN=_murmur_compgen_files
 _shtab_murmur_batch__o_COMPGEN=_murmur_compgen_files
 _shtab_murmur_batch___output_COMPGEN=_murmur_compgen_files
+_shtab_murmur_convert_pos_0_COMPGEN=_murmur_compgen_files
+_shtab_murmur_convert__o_COMPGEN=_murmur_compgen_files
+_shtab_murmur_convert___output_COMPGEN=_murmur_compgen_files
+_shtab_murmur_score_pos_0_COMPGEN=_murmur_compgen_files
+_shtab_murmur_score_pos_1_COMPGEN=_murmur_compgen_files
 
-_shtab_murmur_batch__f_choices=(txt srt vtt json jsonl tsv)
-_shtab_murmur_batch___format_choices=(txt srt vtt json jsonl tsv)
+_shtab_murmur_batch__f_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
+_shtab_murmur_batch___format_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
 _shtab_murmur_batch___model_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_batch___device_choices=(auto cpu cuda mps)
 _shtab_murmur_batch___dtype_choices=(auto float32 bfloat16 float16)
+_shtab_murmur_batch___diarizer_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_batch___progress_choices=(auto bar plain json none)
 _shtab_murmur_batch___color_choices=(auto always never)
+_shtab_murmur_convert__f_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
+_shtab_murmur_convert___format_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
+_shtab_murmur_score___metric_choices=(wer cpwer tcpwer orcwer der)
+_shtab_murmur_score___normalizer_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_models_pull_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_models_path_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_models_verify_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_models_rm_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)
 _shtab_murmur_models_pos_0_choices=(list pull path verify rm)
-_shtab_murmur_pos_0_choices=(batch models)
+_shtab_murmur_pos_0_choices=(batch convert score models)
 
 _shtab_murmur_batch_pos_0_nargs=+
 _shtab_murmur_batch___overwrite_nargs=0
@@ -47,6 +59,19 @@ _shtab_murmur_batch__v_nargs=0
 _shtab_murmur_batch___verbose_nargs=0
 _shtab_murmur_batch___debug_nargs=0
 _shtab_murmur_batch___help_nargs=0
+_shtab_murmur_convert_pos_0_nargs=+
+_shtab_murmur_convert___overwrite_nargs=0
+_shtab_murmur_convert___word_times_nargs=0
+_shtab_murmur_convert___no_word_times_nargs=0
+_shtab_murmur_convert__q_nargs=0
+_shtab_murmur_convert___quiet_nargs=0
+_shtab_murmur_convert___debug_nargs=0
+_shtab_murmur_convert___help_nargs=0
+_shtab_murmur_score___json_nargs=0
+_shtab_murmur_score__q_nargs=0
+_shtab_murmur_score___quiet_nargs=0
+_shtab_murmur_score___debug_nargs=0
+_shtab_murmur_score___help_nargs=0
 _shtab_murmur_models_list___json_nargs=0
 _shtab_murmur_models_list___help_nargs=0
 _shtab_murmur_models_pull_pos_0_nargs=+

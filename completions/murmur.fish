@@ -50,8 +50,8 @@ function _shtab_murmur_using
   test "$_shtab_murmur_cmdpath" = "$argv"
 end
 
-set -g _shtab_murmur_commands batch models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --color --device --dtype --format --language --max-chunk-s --min-silence-ms --min-speech-ms --model --output --progress --speech-pad-ms --vad-threshold -f -o
+set -g _shtab_murmur_commands batch convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
+set -g _shtab_murmur_opts_with_value --collar --color --device --diarizer --dtype --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speakers --speech-pad-ms --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -59,7 +59,7 @@ complete -c murmur -f
 complete -c murmur -n _shtab_murmur_using -l version -d 'Print the version.'
 complete -c murmur -n _shtab_murmur_using -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a batch -d 'Transcribe recordings'
-complete -c murmur -n '_shtab_murmur_using batch' -s f -l format -xka "txt srt vtt json jsonl tsv" -d 'What to write: txt, srt, vtt, json, jsonl, tsv. Several with commas.'
+complete -c murmur -n '_shtab_murmur_using batch' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, srt, vtt, ass, json, jsonl, tsv, rttm, stm, ctm, seglst. Several with commas.'
 complete -c murmur -n '_shtab_murmur_using batch' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
 complete -c murmur -n '_shtab_murmur_using batch' -l overwrite -d 'Replace transcripts that exist.'
 complete -c murmur -n '_shtab_murmur_using batch' -l word-times -l no-word-times -d 'Times of every word, in json and jsonl. Default: --word-times.'
@@ -68,6 +68,10 @@ complete -c murmur -n '_shtab_murmur_using batch' -l device -xka "auto cpu cuda 
 complete -c murmur -n '_shtab_murmur_using batch' -l dtype -xka "auto float32 bfloat16 float16" -d 'auto (fast), float32 (exact), bfloat16 or float16. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using batch' -l language -x -d 'Spoken language, such as en. Detected when not given.'
 complete -c murmur -n '_shtab_murmur_using batch' -l offline -d 'Use no network.'
+complete -c murmur -n '_shtab_murmur_using batch' -l speakers -x -d 'auto, none, or how many there are. Default: auto.'
+complete -c murmur -n '_shtab_murmur_using batch' -l min-speakers -x -d 'At least so many.'
+complete -c murmur -n '_shtab_murmur_using batch' -l max-speakers -x -d 'At most so many.'
+complete -c murmur -n '_shtab_murmur_using batch' -l diarizer -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo" -d 'slots (comes with murmur), or the hub id of a pyannote.audio pipeline. Default: slots.'
 complete -c murmur -n '_shtab_murmur_using batch' -l max-chunk-s -x -d 'Longest decoding unit, in seconds. Default: 300.'
 complete -c murmur -n '_shtab_murmur_using batch' -l vad-threshold -x -d 'Speech probability at which speech begins. Default: 0.5.'
 complete -c murmur -n '_shtab_murmur_using batch' -l min-speech-ms -x -d 'Shorter speech is dropped. Default: 150.'
@@ -81,6 +85,25 @@ complete -c murmur -n '_shtab_murmur_using batch' -s v -l verbose -d 'Say more.'
 complete -c murmur -n '_shtab_murmur_using batch' -l debug -d 'Show the traceback of an error.'
 complete -c murmur -n '_shtab_murmur_using batch' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using batch; and test $_shtab_murmur_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'Recordings, in any format that FFmpeg reads.'
+complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a convert -d 'Write finished transcripts in other formats'
+complete -c murmur -n '_shtab_murmur_using convert' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, srt, vtt, ass, json, jsonl, tsv, rttm, stm, ctm, seglst. Several with commas.'
+complete -c murmur -n '_shtab_murmur_using convert' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
+complete -c murmur -n '_shtab_murmur_using convert' -l overwrite -d 'Replace transcripts that exist.'
+complete -c murmur -n '_shtab_murmur_using convert' -l word-times -l no-word-times -d 'Times of every word, in json and jsonl. Default: --word-times.'
+complete -c murmur -n '_shtab_murmur_using convert' -s q -l quiet -d 'Say nothing but errors.'
+complete -c murmur -n '_shtab_murmur_using convert' -l debug -d 'Show the traceback of an error.'
+complete -c murmur -n '_shtab_murmur_using convert' -l help -d 'Show the help and exit.'
+complete -c murmur -n '_shtab_murmur_using convert; and test $_shtab_murmur_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What murmur batch -f json wrote; - is stdin.'
+complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a score -d 'Count the errors of transcripts: WER, cpWER, tcpWER, ORC-WER, DER'
+complete -c murmur -n '_shtab_murmur_using score' -l metric -xka "wer cpwer tcpwer orcwer der" -d 'What to count: wer, cpwer, tcpwer, orcwer, der. Several with commas; all that can be had if not given.'
+complete -c murmur -n '_shtab_murmur_using score' -l normalizer -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo" -d 'How words are spelled alike: whisper-english, none. Default: whisper-english.'
+complete -c murmur -n '_shtab_murmur_using score' -l collar -x -d 'How far from its place a word may be for tcpwer, in seconds. Default: 5.'
+complete -c murmur -n '_shtab_murmur_using score' -l json -d 'Write JSON, with the counts of every recording.'
+complete -c murmur -n '_shtab_murmur_using score' -s q -l quiet -d 'Say nothing but errors.'
+complete -c murmur -n '_shtab_murmur_using score' -l debug -d 'Show the traceback of an error.'
+complete -c murmur -n '_shtab_murmur_using score' -l help -d 'Show the help and exit.'
+complete -c murmur -n '_shtab_murmur_using score; and test $_shtab_murmur_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What was said: stm, rttm, seglst or murmur'"'"'s json; or a folder of such files.'
+complete -c murmur -n '_shtab_murmur_using score; and test $_shtab_murmur_npos -eq 1' -ka "(__fish_complete_path (commandline -ct))" -d 'What was recognised: stm, rttm, seglst or murmur'"'"'s json; or a folder of such files.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a models -d 'See, fetch, check and remove the weights of models'
 complete -c murmur -n '_shtab_murmur_using models' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using models; and test $_shtab_murmur_npos -eq 0' -a list -d 'List the models that murmur knows, and which are on this machine'

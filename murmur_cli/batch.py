@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -17,6 +17,9 @@ from murmur_cli.audio.source import Recording
 from murmur_cli.engine import Answer, Engine, Job
 from murmur_cli.errors import MurmurError
 from murmur_cli.options import BatchOptions
+from murmur_cli.speakers.attribute import attribute
+from murmur_cli.speakers.diarize import Diarizer, describe_shortfall
+from murmur_cli.speakers.limits import to_limits
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
 from murmur_cli.transcript.stitch import RecordingFacts, stitch
@@ -39,6 +42,10 @@ class Observer(Protocol):
         """A chunk is decoded, or has failed."""
         ...
 
+    def noted(self, recording: Recording, text: str) -> None:
+        """There is something that the user should know about a recording."""
+        ...
+
 
 @dataclass(slots=True)
 class _Work:
@@ -51,7 +58,13 @@ class _Work:
 
 
 def transcribe_all(
-    recordings: Iterable[Recording], engine: Engine, *, vad: Vad, options: BatchOptions, observer: Observer
+    recordings: Iterable[Recording],
+    engine: Engine,
+    *,
+    vad: Vad,
+    diarizer: Diarizer | None,
+    options: BatchOptions,
+    observer: Observer,
 ) -> Iterator[Transcript]:
     """Transcribe recordings, each as soon as its last chunk is answered.
 
@@ -60,6 +73,8 @@ def transcribe_all(
             and closed here.
         engine: Decodes the chunks of all recordings in one call.
         vad: Finds speech.
+        diarizer: Finds out who spoke when, for segments of which the engine does not name the speaker; None
+            leaves them nameless.
         options: What decides the text.
         observer: Is told of every plan and every answer.
 
@@ -69,7 +84,7 @@ def transcribe_all(
     Raises:
         MurmurError: The engine cannot go on. What was finished before has been yielded.
     """
-    run = _Run(engine, vad=vad, options=options, observer=observer)
+    run = _Run(engine, vad=vad, diarizer=diarizer, options=options, observer=observer)
     try:
         for answer in engine.decode(run.prepare(recordings)):
             finished = run.take(answer)
@@ -87,9 +102,12 @@ def transcribe_all(
 class _Run:
     """The recordings that are open, between the engine that pulls and the caller that waits."""
 
-    def __init__(self, engine: Engine, *, vad: Vad, options: BatchOptions, observer: Observer) -> None:
+    def __init__(
+        self, engine: Engine, *, vad: Vad, diarizer: Diarizer | None, options: BatchOptions, observer: Observer
+    ) -> None:
         self._engine = engine
         self._vad = vad
+        self._diarizer = diarizer
         self._options = options
         self._observer = observer
         asked = options.decode.language
@@ -146,7 +164,18 @@ class _Run:
                 damage=recording.damage,
                 provenance=_describe(self._engine, self._options),
             )
-        return stitch(facts, [(chunk, work.answers[chunk.index]) for chunk in work.chunks])
+            transcript = stitch(facts, [(chunk, work.answers[chunk.index]) for chunk in work.chunks])
+            return self._attribute(transcript, recording)
+
+    def _attribute(self, transcript: Transcript, recording: Recording) -> Transcript:
+        """Name who said what, where the engine does not."""
+        if self._diarizer is None or all(segment.speaker is not None for segment in transcript.segments):
+            return transcript
+        limits = to_limits(self._options.speakers)
+        diarization = self._diarizer.turns(recording.iter_vad_blocks(), limits)
+        if shortfall := describe_shortfall(diarization, limits):
+            self._observer.noted(recording, shortfall)
+        return replace(transcript, segments=attribute(transcript.segments, diarization.turns))
 
     def finish_silent(self) -> Iterator[Transcript]:
         """Finish the recordings in which nobody speaks."""

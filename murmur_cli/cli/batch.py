@@ -15,6 +15,7 @@ from murmur_cli.options import (
     ModelOptions,
     OutputOptions,
     RunOptions,
+    SpeakerOptions,
     VadOptions,
 )
 
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
 
 __all__ = ["OPTIONS", "batch"]
 
-OPTIONS = (ModelOptions, VadOptions, ChunkOptions, DecodeOptions, OutputOptions, RunOptions)
+OPTIONS = (ModelOptions, VadOptions, ChunkOptions, DecodeOptions, SpeakerOptions, OutputOptions, RunOptions)
 """The records that the command builds: their fields are its options."""
 
 
@@ -42,6 +43,10 @@ def batch(
     dtype: cli.Dtype = "auto",
     language: cli.Language = None,
     offline: cli.Offline = False,
+    speakers: cli.Speakers = "auto",
+    min_speakers: cli.MinSpeakers = None,
+    max_speakers: cli.MaxSpeakers = None,
+    diarizer: cli.Diarizer = "slots",
     max_chunk_s: cli.MaxChunkS = 300.0,
     vad_threshold: cli.VadThreshold = 0.5,
     min_speech_ms: cli.MinSpeechMs = 150,
@@ -75,7 +80,10 @@ def batch(
     run_options = RunOptions(
         fail_fast=fail_fast, progress=progress, color=color, quiet=quiet, verbose=verbose, debug=debug
     )
-    options = BatchOptions(vad=vad_options, chunk=chunk, decode=decode)
+    speaker_options = SpeakerOptions(
+        speakers=speakers, min_speakers=min_speakers, max_speakers=max_speakers, diarizer=diarizer
+    )
+    options = BatchOptions(vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
     return _run([str(path) for path in paths], model_options, options, output=output_options, run=run_options)
 
 
@@ -87,6 +95,7 @@ def _run(
     from murmur_cli.cli.progress import make_progress
     from murmur_cli.cli.pull import PullDisplay
     from murmur_cli.cli.render import Talk, make_console
+    from murmur_cli.models.diarizers import load_diarizer
     from murmur_cli.models.load import load_engine
     from murmur_cli.models.silero import load_silero
     from murmur_cli.transcript.outputs import plan_outputs
@@ -101,10 +110,15 @@ def _run(
     with PullDisplay(console, quiet=run.quiet) as pull:
         engine = load_engine(model, on_choice=talk.note, on_progress=pull.show)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
+    diarizer = None
+    if options.speakers.speakers != "none":
+        diarizer = load_diarizer(options.speakers.diarizer, offline=model.offline)
     recordings = _open_all(present, sample_rate=engine.sample_rate, talk=talk, outcome=outcome)
-    with make_progress(console, run, n_files=len(present)) as progress:
-        vad = load_silero(options.vad)
-        for transcript in transcribe_all(recordings, engine, vad=vad, options=options, observer=progress):
+    vad = load_silero(options.vad)
+    with make_progress(console, run, n_files=len(present), on_note=talk.note) as progress:
+        for transcript in transcribe_all(
+            recordings, engine, vad=vad, diarizer=diarizer, options=options, observer=progress
+        ):
             _write(transcript, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
             if outcome.is_over():
                 break

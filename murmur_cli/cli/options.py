@@ -16,12 +16,15 @@ __all__ = [
     "Color",
     "Debug",
     "Device",
+    "Diarizer",
     "Dtype",
     "FailFast",
     "Format",
     "Language",
     "MaxChunkS",
+    "MaxSpeakers",
     "MinSilenceMs",
+    "MinSpeakers",
     "MinSpeechMs",
     "Model",
     "Offline",
@@ -30,13 +33,14 @@ __all__ = [
     "Paths",
     "Progress",
     "Quiet",
+    "Speakers",
     "SpeechPadMs",
     "VadThreshold",
     "Verbose",
     "WordTimes",
 ]
 
-_OUTPUT, _MODEL, _SPEECH, _RUN = "Output", "Model", "Speech", "Run"
+_OUTPUT, _MODEL, _SPEAKERS, _SPEECH, _RUN = "Output", "Model", "Speakers", "Speech", "Run"
 
 
 # readable=False: what cannot be read is an error of that file, not of the command line.
@@ -84,6 +88,22 @@ Language = Annotated[
         help="Spoken language, such as en. Detected when not given.",
         metavar="CODE",
         rich_help_panel=_MODEL,
+    ),
+]
+
+Speakers = Annotated[
+    str,
+    typer.Option("--speakers", help="auto, none, or how many there are.", metavar="N", rich_help_panel=_SPEAKERS),
+]
+MinSpeakers = Annotated[int | None, typer.Option("--min-speakers", help="At least so many.", rich_help_panel=_SPEAKERS)]
+MaxSpeakers = Annotated[int | None, typer.Option("--max-speakers", help="At most so many.", rich_help_panel=_SPEAKERS)]
+Diarizer = Annotated[
+    str,
+    typer.Option(
+        "--diarizer",
+        help="slots (comes with murmur), or the hub id of a pyannote.audio pipeline.",
+        metavar="NAME",
+        rich_help_panel=_SPEAKERS,
     ),
 ]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from types import TracebackType
 from typing import Protocol, Self
 
@@ -32,8 +33,9 @@ class _Display(Protocol):
 class BatchProgress:
     """Follows a run (a ``batch.Observer``) and shows it; use it in a ``with`` block."""
 
-    def __init__(self, display: _Display, n_files: int) -> None:
+    def __init__(self, display: _Display, n_files: int, on_note: Callable[[str], None]) -> None:
         self._display = display
+        self._on_note = on_note
         self._n_files = n_files
         self._n_planned = 0
         self._planned_s = 0.0
@@ -63,6 +65,10 @@ class BatchProgress:
         self._has_answers = True
         self._done_s += chunk.span.n_samples / recording.sample_rate
         self._show()
+
+    def noted(self, recording: Recording, text: str) -> None:
+        """Pass a note on, with the recording's name."""
+        self._on_note(f"{recording.source}: {text}")
 
     def _show(self) -> None:
         total_s = self._planned_s * self._n_files / self._n_planned
@@ -119,16 +125,20 @@ class _Nothing:
         pass
 
 
-def make_progress(console: Console, options: RunOptions, *, n_files: int) -> BatchProgress:
+def make_progress(
+    console: Console, options: RunOptions, *, n_files: int, on_note: Callable[[str], None]
+) -> BatchProgress:
     """Choose how to show ``n_files`` recordings as ``--progress`` says."""
     how = options.progress
     if how == "auto":
         how = "none" if options.quiet else "bar" if console.is_terminal else "plain"
-    if how == "none":
-        return BatchProgress(_Nothing(), n_files)
-    if how == "bar":
-        return BatchProgress(_Bar(console), n_files)
-    return BatchProgress(_Lines(console, as_json=how == "json"), n_files)
+    displays: dict[str, Callable[[], _Display]] = {
+        "none": _Nothing,
+        "bar": lambda: _Bar(console),
+        "plain": lambda: _Lines(console, as_json=False),
+        "json": lambda: _Lines(console, as_json=True),
+    }
+    return BatchProgress(displays[how](), n_files, on_note)
 
 
 def _clock(seconds: float) -> str:

@@ -37,6 +37,7 @@ def no_speech(duration: float, code: int = 0) -> Expected:
     return Expected(code, duration)
 
 
+HOW = ("--speakers", "none", "--progress", "none")
 ERROR = Expected(1)
 WHOLE = 19.18  # seconds: the conversation that most inputs are made of
 
@@ -137,7 +138,7 @@ def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def check(path: Path, expected: Expected, *, script: Path, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     output = folder / "out.json"
-    code = run(["batch", str(path), "-o", str(output), "--model", str(script), "--progress", "none"])
+    code = run(["batch", str(path), "-o", str(output), *HOW, "--model", str(script)])
     said = capsys.readouterr()
     assert code == expected.code, said.err
     assert said.out == ""
@@ -179,8 +180,7 @@ def test_every_name_is_read_and_gives_its_name_to_the_transcript(
     names = [name for name in names if name not in ("unreadable.mp3", "wrong.wav")]
     good = [name for name in names if name not in UNUSUAL_NAMES]
     paths = [str(awkward_inputs / "names" / name) for name in names]
-    arguments = ["batch", *paths, "-o", f"{tmp_path}/", "--model", str(script), "--progress", "none"]
-    assert run(arguments) == 3
+    assert run(["batch", *paths, "-o", f"{tmp_path}/", *HOW, "--model", str(script)]) == 3
     said = capsys.readouterr()
     assert said.out == ""
     assert len(said.err.splitlines()) == len(UNUSUAL_NAMES)

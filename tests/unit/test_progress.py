@@ -15,6 +15,7 @@ from murmur_cli.options import RunOptions
 from murmur_cli.types import Chunk, Hypothesis, Span
 
 RATE = 16_000
+NOTES: list[str] = []
 
 
 @dataclass
@@ -37,7 +38,7 @@ def watch(how: str, monkeypatch: pytest.MonkeyPatch, *, terminal: bool = False) 
     monkeypatch.setattr(progress_module, "time", clock)
     environment = {"TERM": "xterm"} if terminal else {}
     console = Console(file=stream, width=120, force_terminal=terminal, color_system=None, _environ=environment)
-    with make_progress(console, RunOptions(progress=how), n_files=2) as progress:
+    with make_progress(console, RunOptions(progress=how), n_files=2, on_note=NOTES.append) as progress:
         for _ in range(2):
             recording = FakeRecording(100.0)
             chunks = tuple(Chunk(i, Span(i * 50 * RATE, (i * 50 + 25) * RATE), (), False) for i in range(2))
