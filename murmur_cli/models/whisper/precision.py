@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from murmur_cli.errors import UsageError
+from murmur_cli.models.hardware import multiplies_bfloat16
 
 __all__ = ["Linear", "Precision", "choose_precision", "make_linear"]
 
@@ -68,7 +69,7 @@ def choose_precision(dtype: str, device: torch.device) -> Precision:
         return _make_uniform(_DTYPES[dtype])
     if device.type != "cpu":
         return _make_uniform(torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16)
-    fast = torch.bfloat16 if _multiplies_bfloat16() else torch.float32
+    fast = torch.bfloat16 if multiplies_bfloat16() else torch.float32
     if torch.backends.quantized.engine not in _INT8_ENGINES:
         return _make_uniform(fast)
     return Precision(encoder=fast, decoder=torch.float32, memory=fast, quantised=True)
@@ -96,11 +97,6 @@ def make_linear(weight: Tensor, bias: Tensor | None, *, dtype: torch.dtype, quan
 
 def _make_uniform(dtype: torch.dtype) -> Precision:
     return Precision(encoder=dtype, decoder=dtype, memory=dtype, quantised=False)
-
-
-def _multiplies_bfloat16() -> bool:
-    capabilities = torch.cpu.get_capabilities()
-    return bool(capabilities.get("avx512_bf16") or capabilities.get("amx_bf16"))
 
 
 def _quantise(weight: Tensor, bias: Tensor | None) -> Linear:
