@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 __all__ = [
+    "SPEECH_RATE",
     "Chunk",
     "DecodeError",
     "EngineInfo",
@@ -33,6 +34,9 @@ __all__ = [
     "Turn",
     "Word",
 ]
+
+SPEECH_RATE = 16_000
+"""Samples per second at which speech and speakers are looked for, whatever the engine's rate."""
 
 Samples: TypeAlias = npt.NDArray[np.float32]
 """Mono waveform, shape (n_samples,), full scale is [-1, 1]."""

@@ -19,11 +19,9 @@ from murmur_cli.audio.levels import Correction, Levels
 from murmur_cli.audio.resample import Resampler
 from murmur_cli.audio.spool import Spool
 from murmur_cli.errors import AudioError
-from murmur_cli.types import RecordingId, Samples, Span
+from murmur_cli.types import SPEECH_RATE, RecordingId, Samples, Span
 
 __all__ = ["Recording", "open_recording"]
-
-_SPEECH_RATE = 16_000  # of voice activity detection and diarization, whatever the engine's rate
 
 
 class Recording:
@@ -75,8 +73,8 @@ class Recording:
 
     def iter_vad_blocks(self, block_s: float = 30.0) -> Iterator[Samples]:
         """Yield the whole signal at 16 kHz in blocks of ``block_s`` seconds; the last may be shorter."""
-        spool = self._spools[_SPEECH_RATE]
-        n_block = round(block_s * _SPEECH_RATE)
+        spool = self._spools[SPEECH_RATE]
+        n_block = round(block_s * SPEECH_RATE)
         for start in range(0, spool.n_samples, n_block):
             yield spool.read(start, min(start + n_block, spool.n_samples))
 
@@ -100,7 +98,7 @@ def open_recording(path: str, *, recording_id: RecordingId, sample_rate: int) ->
     """
     with ExitStack() as on_failure:
         with open_container(path) as container:
-            spools = {rate: on_failure.enter_context(Spool()) for rate in {sample_rate, _SPEECH_RATE}}
+            spools = {rate: on_failure.enter_context(Spool()) for rate in {sample_rate, SPEECH_RATE}}
             decoder = Decoder(container, path)
             correction = _spool_signal(decoder, spools)
             account = decoder.settle()

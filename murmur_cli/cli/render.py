@@ -41,7 +41,7 @@ def make_console(options: RunOptions) -> Console:
 
 
 class Talk:
-    """What a command says while it runs. ``failed`` and ``warned`` count what was said."""
+    """What a command says while it runs, as much of it as was asked for."""
 
     def __init__(self, console: Console, options: RunOptions) -> None:
         self._console = console

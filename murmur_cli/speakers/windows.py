@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from murmur_cli.types import Samples
+from murmur_cli.types import SPEECH_RATE, Samples
 
 __all__ = [
     "FRAMES_PER_WINDOW",
@@ -32,7 +32,7 @@ __all__ = [
 
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 
-SPEAKER_RATE = 16_000
+SPEAKER_RATE = SPEECH_RATE
 """Samples per second that a diarizer and an embedder hear."""
 
 WINDOW_SAMPLES = 10 * SPEAKER_RATE

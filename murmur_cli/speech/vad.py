@@ -10,11 +10,11 @@ from itertools import pairwise
 from typing import Protocol
 
 from murmur_cli.options import VadOptions
-from murmur_cli.types import Samples, Span
+from murmur_cli.types import SPEECH_RATE, Samples, Span
 
 __all__ = ["FRAME_SAMPLES", "VAD_RATE", "Vad", "convert_spans", "find_spans", "merge_spans"]
 
-VAD_RATE = 16_000
+VAD_RATE = SPEECH_RATE
 """Samples per second that a detector hears."""
 
 FRAME_SAMPLES = 512
