@@ -49,7 +49,9 @@ def recognise(paths: Sequence[Path], engine: Engine, *, vad: Vad, language: str 
     options = BatchOptions(decode=DecodeOptions(language=language))
     cpu, wall = time.process_time(), time.perf_counter()
     recordings = _iter_recordings(paths, sample_rate=engine.sample_rate)
-    transcripts = list(transcribe_all(recordings, engine, vad=vad, diarizer=None, options=options, observer=_Nobody()))
+    transcripts = list(
+        transcribe_all(recordings, engine, vad=vad, speaker_models=None, options=options, observer=_Nobody())
+    )
     cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
     return Recognition(tuple(sorted(transcripts, key=lambda t: t.recording_id)), cpu_s, wall_s)
 

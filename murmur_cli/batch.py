@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -16,13 +17,12 @@ import numpy as np
 from murmur_cli.audio.source import Recording
 from murmur_cli.engine import Answer, Engine, Job
 from murmur_cli.errors import MurmurError
+from murmur_cli.finish import SpeakerModels, finish_recording
 from murmur_cli.options import BatchOptions
-from murmur_cli.speakers.attribute import attribute
-from murmur_cli.speakers.diarize import Diarizer, describe_shortfall
 from murmur_cli.speakers.limits import to_limits
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
-from murmur_cli.transcript.stitch import RecordingFacts, stitch
+from murmur_cli.transcript.stitch import RecordingFacts
 from murmur_cli.types import Chunk, DecodeError, Hypothesis, Provenance, RecordingId, Samples, Span, Transcript
 from murmur_cli.version import __version__
 
@@ -62,7 +62,7 @@ def transcribe_all(
     engine: Engine,
     *,
     vad: Vad,
-    diarizer: Diarizer | None,
+    speaker_models: SpeakerModels | None,
     options: BatchOptions,
     observer: Observer,
 ) -> Iterator[Transcript]:
@@ -73,8 +73,7 @@ def transcribe_all(
             and closed here.
         engine: Decodes the chunks of all recordings in one call.
         vad: Finds speech.
-        diarizer: Finds out who spoke when, for segments of which the engine does not name the speaker; None
-            leaves them nameless.
+        speaker_models: Tell people apart; None leaves speakers as the engine names them.
         options: What decides the text.
         observer: Is told of every plan and every answer.
 
@@ -84,7 +83,7 @@ def transcribe_all(
     Raises:
         MurmurError: The engine cannot go on. What was finished before has been yielded.
     """
-    run = _Run(engine, vad=vad, diarizer=diarizer, options=options, observer=observer)
+    run = _Run(engine, vad=vad, speaker_models=speaker_models, options=options, observer=observer)
     try:
         for answer in engine.decode(run.prepare(recordings)):
             finished = run.take(answer)
@@ -103,11 +102,17 @@ class _Run:
     """The recordings that are open, between the engine that pulls and the caller that waits."""
 
     def __init__(
-        self, engine: Engine, *, vad: Vad, diarizer: Diarizer | None, options: BatchOptions, observer: Observer
+        self,
+        engine: Engine,
+        *,
+        vad: Vad,
+        speaker_models: SpeakerModels | None,
+        options: BatchOptions,
+        observer: Observer,
     ) -> None:
         self._engine = engine
         self._vad = vad
-        self._diarizer = diarizer
+        self._speaker_models = speaker_models
         self._options = options
         self._observer = observer
         asked = options.decode.language
@@ -164,18 +169,14 @@ class _Run:
                 damage=recording.damage,
                 provenance=_describe(self._engine, self._options),
             )
-            transcript = stitch(facts, [(chunk, work.answers[chunk.index]) for chunk in work.chunks])
-            return self._attribute(transcript, recording)
-
-    def _attribute(self, transcript: Transcript, recording: Recording) -> Transcript:
-        """Name who said what, where the engine does not."""
-        if self._diarizer is None or all(segment.speaker is not None for segment in transcript.segments):
-            return transcript
-        limits = to_limits(self._options.speakers)
-        diarization = self._diarizer.turns(recording.iter_vad_blocks(), limits)
-        if shortfall := describe_shortfall(diarization, limits):
-            self._observer.noted(recording, shortfall)
-        return replace(transcript, segments=attribute(transcript.segments, diarization.turns))
+            return finish_recording(
+                recording,
+                facts,
+                [(chunk, work.answers[chunk.index]) for chunk in work.chunks],
+                models=self._speaker_models,
+                limits=to_limits(self._options.speakers),
+                on_note=partial(self._observer.noted, recording),
+            )
 
     def finish_silent(self) -> Iterator[Transcript]:
         """Finish the recordings in which nobody speaks."""

@@ -19,7 +19,7 @@ from murmur_cli.audio.levels import Correction, Levels
 from murmur_cli.audio.resample import Resampler
 from murmur_cli.audio.spool import Spool
 from murmur_cli.errors import AudioError
-from murmur_cli.types import SPEECH_RATE, RecordingId, Samples, Span
+from murmur_cli.types import SPEECH_RATE, RecordingId, Samples, Span, Stretch
 
 __all__ = ["Recording", "open_recording"]
 
@@ -70,6 +70,14 @@ class Recording:
     def samples(self, span: Span) -> Samples:
         """Give a stretch of the signal as a view, shape (span.n_samples,), not to be written to."""
         return self._spools[self.sample_rate].read(span.start, span.end)
+
+    def speech(self, stretch: Stretch) -> Samples:
+        """Give a stretch of the signal at 16 kHz as a view, clipped to the recording."""
+        spool = self._spools[SPEECH_RATE]
+        start, end = (
+            min(max(round(seconds * SPEECH_RATE), 0), spool.n_samples) for seconds in (stretch.start, stretch.end)
+        )
+        return spool.read(start, max(start, end))
 
     def iter_vad_blocks(self, block_s: float = 30.0) -> Iterator[Samples]:
         """Yield the whole signal at 16 kHz in blocks of ``block_s`` seconds; the last may be shorter."""

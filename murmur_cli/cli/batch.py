@@ -95,7 +95,7 @@ def _run(
     from murmur_cli.cli.progress import make_progress
     from murmur_cli.cli.pull import PullDisplay
     from murmur_cli.cli.render import Talk, make_console
-    from murmur_cli.models.diarizers import load_diarizer
+    from murmur_cli.models.diarizers import load_speaker_models
     from murmur_cli.models.load import load_engine
     from murmur_cli.models.silero import load_silero
     from murmur_cli.transcript.outputs import plan_outputs
@@ -110,14 +110,14 @@ def _run(
     with PullDisplay(console, quiet=run.quiet) as pull:
         engine = load_engine(model, on_choice=talk.note, on_progress=pull.show)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
-    diarizer = None
+    speaker_models = None
     if options.speakers.speakers != "none":
-        diarizer = load_diarizer(options.speakers.diarizer, offline=model.offline)
+        speaker_models = load_speaker_models(options.speakers.diarizer, offline=model.offline)
     recordings = _open_all(present, sample_rate=engine.sample_rate, talk=talk, outcome=outcome)
     vad = load_silero(options.vad)
     with make_progress(console, run, n_files=len(present), on_note=talk.note) as progress:
         for transcript in transcribe_all(
-            recordings, engine, vad=vad, diarizer=diarizer, options=options, observer=progress
+            recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=progress
         ):
             _write(transcript, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
             if outcome.is_over():

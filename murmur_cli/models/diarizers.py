@@ -1,17 +1,17 @@
-"""From what the user calls a diarizer to one that runs."""
+"""From what the user calls a diarizer to all that tells people apart."""
 
 from __future__ import annotations
 
-from murmur_cli.speakers.diarize import Diarizer
+from murmur_cli.finish import SpeakerModels
 
-__all__ = ["load_diarizer"]
+__all__ = ["load_speaker_models"]
 
 
-def load_diarizer(name: str, *, offline: bool) -> Diarizer:
-    """Load a diarizer.
+def load_speaker_models(diarizer: str, *, offline: bool) -> SpeakerModels:
+    """Load a diarizer, and the network for voices that comes with murmur.
 
     Args:
-        name: ``slots``, which comes with murmur, or the hub id of a pyannote.audio pipeline.
+        diarizer: ``slots``, which comes with murmur, or the hub id of a pyannote.audio pipeline.
         offline: Use no network; ``slots`` never does.
 
     Raises:
@@ -20,8 +20,9 @@ def load_diarizer(name: str, *, offline: bool) -> Diarizer:
     """
     from murmur_cli.models.slots_diarizer import load_embedder, load_slots_diarizer  # noqa: PLC0415 - loads torch
 
-    if name == "slots":
-        return load_slots_diarizer()
+    embedder = load_embedder()
+    if diarizer == "slots":
+        return SpeakerModels(load_slots_diarizer(), embedder)
     from murmur_cli.models.pyannote import load_pyannote  # noqa: PLC0415 - loads huggingface_hub
 
-    return load_pyannote(name, embedder=load_embedder(), offline=offline)
+    return SpeakerModels(load_pyannote(diarizer, embedder=embedder, offline=offline), embedder)

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from murmur_cli.speakers.diarize import Voice
 from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.timeline import leave_out, unite
-from murmur_cli.speakers.voices import LEAST_VOICE_S, SpeakerEmbedder
+from murmur_cli.speakers.voices import LEAST_VOICE_S, SpeakerEmbedder, average_voice
 from murmur_cli.speakers.windows import SPEAKER_RATE
-from murmur_cli.types import Samples, Stretch
+from murmur_cli.types import LocalSpeaker, Samples, Speaker, Stretch
 
-__all__ = ["hear_voices"]
+__all__ = ["gather_voices", "hear_voices"]
 
 _MOST_S = 30.0  # more says nothing new. Source: murmur's study of diarization
 
@@ -35,6 +36,29 @@ def hear_voices(
     for talk in talks:
         by_chunk.setdefault(talk.chunk, []).append(talk)
     return [_hear(talk, by_chunk[talk.chunk], read=read, embedder=embedder) for talk in talks]
+
+
+def gather_voices(talks: Sequence[LocalTalk], cast: Mapping[tuple[int, LocalSpeaker], Speaker]) -> list[Voice]:
+    """Average the voices of those local speakers who are one person.
+
+    Args:
+        talks: Local speakers as ``hear_voices`` gives them.
+        cast: Who they are, by chunk and local speaker.
+
+    Returns:
+        A voice for everybody who was heard alone.
+    """
+    heard: dict[Speaker, list[LocalTalk]] = {}
+    for talk in talks:
+        if talk.vector is not None and talk.speech_s > 0.0:
+            heard.setdefault(cast[talk.chunk, talk.speaker], []).append(talk)
+    return [_average(speaker, own) for speaker, own in heard.items()]
+
+
+def _average(speaker: Speaker, talks: Sequence[LocalTalk]) -> Voice:
+    seconds = np.array([talk.speech_s for talk in talks])
+    vectors = np.array([talk.vector for talk in talks])
+    return Voice(speaker, average_voice(vectors, seconds), float(seconds.sum()))
 
 
 def _hear(

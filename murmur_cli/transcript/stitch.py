@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import TypeAlias
 
 from murmur_cli.transcript.joining import join_at_cut
 from murmur_cli.types import (
@@ -28,7 +29,10 @@ from murmur_cli.types import (
     Word,
 )
 
-__all__ = ["RecordingFacts", "locate_speakers", "stitch"]
+__all__ = ["Answers", "RecordingFacts", "locate_speakers", "stitch"]
+
+Answers: TypeAlias = Sequence[tuple[Chunk, Hypothesis | DecodeError]]
+"""Every chunk of a recording with its answer, in any order."""
 
 _NOBODY: Mapping[tuple[int, LocalSpeaker], Speaker] = MappingProxyType({})
 
@@ -51,7 +55,7 @@ class RecordingFacts:
 
 def stitch(
     recording: RecordingFacts,
-    answers: Sequence[tuple[Chunk, Hypothesis | DecodeError]],
+    answers: Answers,
     *,
     speakers: Mapping[tuple[int, LocalSpeaker], Speaker] = _NOBODY,
 ) -> Transcript:
@@ -92,9 +96,7 @@ def stitch(
     )
 
 
-def locate_speakers(
-    recording: RecordingFacts, answers: Sequence[tuple[Chunk, Hypothesis | DecodeError]]
-) -> dict[tuple[int, LocalSpeaker], tuple[Stretch, ...]]:
+def locate_speakers(recording: RecordingFacts, answers: Answers) -> dict[tuple[int, LocalSpeaker], tuple[Stretch, ...]]:
     """Return where in the recording each local speaker of each chunk talks.
 
     Args:

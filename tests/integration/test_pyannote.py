@@ -14,7 +14,7 @@ from pyannote_program import OTHER_REPOSITORY, make_cache
 
 from murmur_cli.errors import ExitCode, ModelUnavailableError
 from murmur_cli.models import pyannote
-from murmur_cli.models.diarizers import load_diarizer
+from murmur_cli.models.diarizers import load_speaker_models
 from murmur_cli.models.pyannote import load_pyannote
 from murmur_cli.models.slots_diarizer import SlotsDiarizer, load_slots_diarizer
 from murmur_cli.speakers.diarize import Diarizer
@@ -89,8 +89,8 @@ def test_offline_the_hub_is_not_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(ModelUnavailableError, match="offline"):
         load_pyannote(PIPELINE, embedder=NoEmbedder(), offline=True)
     with pytest.raises(ModelUnavailableError, match="offline"):
-        load_diarizer(PIPELINE, offline=True)
-    assert isinstance(load_diarizer("slots", offline=True), SlotsDiarizer)
+        load_speaker_models(PIPELINE, offline=True)
+    assert isinstance(load_speaker_models("slots", offline=True).diarizer, SlotsDiarizer)
 
 
 def test_pyannote_is_not_imported_before_a_pipeline_is_loaded() -> None:

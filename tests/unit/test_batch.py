@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,10 +14,8 @@ from murmur_cli.batch import transcribe_all
 from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError, UsageError
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
-from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions, SpeakerOptions
-from murmur_cli.speakers.diarize import Diarization
-from murmur_cli.speakers.limits import SpeakerLimits
-from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Samples, Span, Speaker, Transcript, Turn
+from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions
+from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Samples, Span, Transcript
 
 RATE = 16_000
 OPTIONS = BatchOptions(chunk=ChunkOptions(max_chunk_s=10.0))
@@ -82,7 +79,9 @@ SCRIPT = (ScriptEntry(1.5, 4, "one"), ScriptEntry(10.5, 12, "two"), ScriptEntry(
 def transcribe(paths: Sequence[str], engine: ScriptedEngine, watch: Watch | None = None) -> list[Transcript]:
     vad = ScriptedVad(SPEECH)
     return list(
-        transcribe_all(open_all(paths), engine, vad=vad, diarizer=None, options=OPTIONS, observer=watch or Watch())
+        transcribe_all(
+            open_all(paths), engine, vad=vad, speaker_models=None, options=OPTIONS, observer=watch or Watch()
+        )
     )
 
 
@@ -135,7 +134,7 @@ def test_what_is_done_survives_a_failing_device(tmp_path: Path) -> None:
         open_all(paths),
         FailingEngine(SCRIPT),
         vad=ScriptedVad(SPEECH),
-        diarizer=None,
+        speaker_models=None,
         options=OPTIONS,
         observer=Watch(),
     )
@@ -156,7 +155,12 @@ def test_recordings_are_opened_only_when_the_engine_asks(tmp_path: Path) -> None
             yield recording
 
     run = transcribe_all(
-        recordings(), ScriptedEngine(SCRIPT), vad=ScriptedVad(SPEECH), diarizer=None, options=OPTIONS, observer=Watch()
+        recordings(),
+        ScriptedEngine(SCRIPT),
+        vad=ScriptedVad(SPEECH),
+        speaker_models=None,
+        options=OPTIONS,
+        observer=Watch(),
     )
     next(run)
     assert opened == paths[:1]
@@ -193,61 +197,9 @@ def test_a_given_language_is_not_detected(tmp_path: Path) -> None:
     path = write_noise(tmp_path, "a.wav", 30)
     options = BatchOptions(chunk=OPTIONS.chunk, decode=DecodeOptions(language="german"))
     vad = ScriptedVad(SPEECH)
-    (transcript,) = transcribe_all(open_all([path]), engine, vad=vad, diarizer=None, options=options, observer=Watch())
+    (transcript,) = transcribe_all(
+        open_all([path]), engine, vad=vad, speaker_models=None, options=options, observer=Watch()
+    )
     assert engine.heard == []
     assert transcript.language == "de"
     assert transcript.provenance.language == "german"
-
-
-class ScriptedDiarizer:
-    """Finds the turns that it was told."""
-
-    def __init__(self, *turns: Turn, forced: bool = False) -> None:
-        self._diarization = Diarization(turns, (), forced)
-        self.n_samples: list[int] = []
-
-    def turns(self, blocks: Iterable[Samples], limits: SpeakerLimits) -> Diarization:
-        self.n_samples.append(sum(len(block) for block in blocks))
-        return self._diarization
-
-
-def diarize(
-    path: str, script: Sequence[ScriptEntry], diarizer: ScriptedDiarizer, options: BatchOptions = OPTIONS
-) -> tuple[Transcript, Watch]:
-    watch = Watch()
-    (transcript,) = transcribe_all(
-        open_all([path]),
-        ScriptedEngine(script),
-        vad=ScriptedVad(SPEECH),
-        diarizer=diarizer,
-        options=options,
-        observer=watch,
-    )
-    return transcript, watch
-
-
-S1, S2 = Speaker("S1"), Speaker("S2")
-
-
-def test_the_diarizer_hears_the_whole_recording_and_names_the_segments(tmp_path: Path) -> None:
-    diarizer = ScriptedDiarizer(Turn(1.0, 12.0, S1), Turn(19.0, 26.0, S2))
-    transcript, watch = diarize(write_noise(tmp_path, "a.wav", 30), SCRIPT, diarizer)
-    assert [(s.text, s.speaker) for s in transcript.segments] == [("one", S1), ("two", S1), ("three", S2)]
-    assert diarizer.n_samples == [30 * RATE]
-    assert watch.notes == []
-
-
-def test_speakers_that_the_engine_names_are_not_asked_for(tmp_path: Path) -> None:
-    script = [ScriptEntry(e.start, e.end, e.text, speaker=0) for e in SCRIPT]
-    diarizer = ScriptedDiarizer(Turn(1.0, 26.0, S1))
-    transcript, _ = diarize(write_noise(tmp_path, "a.wav", 30), script, diarizer)
-    assert [s.speaker for s in transcript.segments] == ["c0-S0", "c1-S0", "c2-S0"]
-    assert diarizer.n_samples == []
-
-
-def test_more_speakers_than_can_be_told_apart_are_said(tmp_path: Path) -> None:
-    options = replace(OPTIONS, speakers=SpeakerOptions(speakers="3"))
-    path = write_noise(tmp_path, "a.wav", 30)
-    _, watch = diarize(path, SCRIPT, ScriptedDiarizer(Turn(1.0, 26.0, S1)), options)
-    (note,) = watch.notes
-    assert note.startswith(f"{path}: 3 speakers were asked for")
