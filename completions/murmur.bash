@@ -8,7 +8,7 @@
 _shtab_murmur_models_subparsers=(list pull path verify rm)
 _shtab_murmur_subparsers=(batch convert score models)
 
-_shtab_murmur_batch_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times --model --device --dtype --language --offline --speakers --min-speakers --max-speakers --diarizer --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
+_shtab_murmur_batch_option_strings=(--channels -f --format -o --output --overwrite --word-times --no-word-times --model --device --dtype --language --offline --speakers --min-speakers --max-speakers --diarizer --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
 _shtab_murmur_convert_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times -q --quiet --debug --help)
 _shtab_murmur_score_option_strings=(--metric --normalizer --collar --json -q --quiet --debug --help)
 _shtab_murmur_models_list_option_strings=(--json --help)
@@ -28,6 +28,7 @@ _shtab_murmur_convert___output_COMPGEN=_murmur_compgen_files
 _shtab_murmur_score_pos_0_COMPGEN=_murmur_compgen_files
 _shtab_murmur_score_pos_1_COMPGEN=_murmur_compgen_files
 
+_shtab_murmur_batch___channels_choices=(mix speakers)
 _shtab_murmur_batch__f_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
 _shtab_murmur_batch___format_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
 _shtab_murmur_batch___model_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo)

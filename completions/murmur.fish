@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --collar --color --device --diarizer --dtype --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speakers --speech-pad-ms --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --channels --collar --color --device --diarizer --dtype --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speakers --speech-pad-ms --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -59,6 +59,7 @@ complete -c murmur -f
 complete -c murmur -n _shtab_murmur_using -l version -d 'Print the version.'
 complete -c murmur -n _shtab_murmur_using -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a batch -d 'Transcribe recordings'
+complete -c murmur -n '_shtab_murmur_using batch' -l channels -xka "mix speakers" -d 'What becomes of the channels of a file: mix or speakers (each channel is one person). Default: mix.'
 complete -c murmur -n '_shtab_murmur_using batch' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, srt, vtt, ass, json, jsonl, tsv, rttm, stm, ctm, seglst. Several with commas.'
 complete -c murmur -n '_shtab_murmur_using batch' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
 complete -c murmur -n '_shtab_murmur_using batch' -l overwrite -d 'Replace transcripts that exist.'

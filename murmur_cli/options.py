@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from murmur_cli.errors import UsageError
 
 __all__ = [
+    "CHANNELS",
     "COLORS",
     "DTYPES",
     "FORMATS",
@@ -18,6 +19,7 @@ __all__ = [
     "MOST_SPEAKERS",
     "NORMALIZERS",
     "PROGRESS",
+    "AudioOptions",
     "BatchOptions",
     "ChunkOptions",
     "DecodeOptions",
@@ -43,6 +45,9 @@ PROGRESS = ("auto", "bar", "plain", "json", "none")
 
 COLORS = ("auto", "always", "never")
 """When colour is used, as ``--color`` spells it."""
+
+CHANNELS = ("mix", "speakers")
+"""What is made of the channels of a file, as ``--channels`` spells it."""
 
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """The precisions of a model, as ``--dtype`` spells them."""
@@ -71,6 +76,17 @@ class ModelOptions:
         kind, _, index = self.device.partition(":")
         known = kind in ("auto", "cpu", "cuda", "mps") and (not index or (kind == "cuda" and index.isdigit()))
         _require("--device", f"no such device: {self.device}", "choose auto, cpu, cuda, cuda:N or mps", unless=known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AudioOptions:
+    """What is taken from a file. ``channels`` is ``mix``, or ``speakers`` where each channel is one person."""
+
+    channels: str = "mix"
+
+    def __post_init__(self) -> None:
+        known = self.channels in CHANNELS
+        _require("--channels", f"no such way: {self.channels}", f"choose from {', '.join(CHANNELS)}", unless=known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -202,7 +218,20 @@ class ScoreOptions:
 class BatchOptions:
     """The options that decide what a transcript says."""
 
+    audio: AudioOptions = field(default_factory=AudioOptions)
     vad: VadOptions = field(default_factory=VadOptions)
     chunk: ChunkOptions = field(default_factory=ChunkOptions)
     decode: DecodeOptions = field(default_factory=DecodeOptions)
     speakers: SpeakerOptions = field(default_factory=SpeakerOptions)
+
+    def __post_init__(self) -> None:
+        asked, left = self.speakers, SpeakerOptions()
+        for option, value, default in (
+            ("--speakers", asked.speakers, left.speakers),
+            ("--min-speakers", asked.min_speakers, left.min_speakers),
+            ("--max-speakers", asked.max_speakers, left.max_speakers),
+            ("--diarizer", asked.diarizer, left.diarizer),
+        ):
+            problem = f"goes against {option} {value}: each channel is one person"
+            free = self.audio.channels != "speakers" or value == default
+            _require("--channels speakers", problem, "choose one", unless=free)

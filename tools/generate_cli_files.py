@@ -26,7 +26,7 @@ from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
 from murmur_cli.cli.app import app
 from murmur_cli.errors import ExitCode
 from murmur_cli.models.catalog import load_catalog
-from murmur_cli.options import COLORS, DTYPES, FORMATS, METRICS, NORMALIZERS, PROGRESS
+from murmur_cli.options import CHANNELS, COLORS, DTYPES, FORMATS, METRICS, NORMALIZERS, PROGRESS
 from murmur_cli.version import __version__
 
 __all__ = ["check_files", "main", "render_files"]
@@ -36,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 RELEASED = "2026-11-30"  # the day of the version in version.py: a page must not change with the calendar
 _PATH_METAVARS = re.compile(r"\b(PATH|FILE|DIR)\b")
 _CHOICES = {
+    "--channels": CHANNELS,
     "--color": COLORS,
     "--device": ("auto", "cpu", "cuda", "mps"),
     "--dtype": DTYPES,

@@ -1,4 +1,4 @@
-"""A file as a recording of any length: decoded once, mixed to mono, kept on disk.
+"""A file as recordings of any length: decoded once, kept on disk as its mix or channel by channel.
 
 What was decoded is the length. It costs disk space, not memory: four bytes for each sample, at the
 rate of the engine and at that of speech detection (once where the two are the same).
@@ -6,34 +6,45 @@ rate of the engine and at that of speech detection (once where the two are the s
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Self
 
+from murmur_cli.audio.channels import ChannelPicker
 from murmur_cli.audio.container import open_container
 from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
-from murmur_cli.audio.downmix import mix_to_mono
-from murmur_cli.audio.levels import Correction, Levels
-from murmur_cli.audio.resample import Resampler
-from murmur_cli.audio.spool import Spool
+from murmur_cli.audio.tracks import Track
 from murmur_cli.errors import AudioError
+from murmur_cli.options import AudioOptions
 from murmur_cli.types import SPEECH_RATE, RecordingId, Samples, Span, Stretch
 
-__all__ = ["Recording", "open_recording"]
+__all__ = ["Part", "Recording", "open_recording", "open_recordings"]
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Which of the recordings of its file a recording is: the one at ``index``, from 0, of ``n_parts``."""
+
+    index: int = 0
+    n_parts: int = 1
+
+
+_WHOLE = Part()
 
 
 class Recording:
-    """A decoded file. Close it, or use it as a context manager, to give its disk space back.
+    """A decoded signal. Close it, or use it as a context manager, to give its disk space back.
 
     Args:
-        recording_id: Its position in the run.
-        source: Its name as the user gave it.
-        spools: The samples at each rate.
-        sample_rate: The engine's rate, one of those in ``spools``.
+        recording_id: Its number in the run.
+        source: The name of its file as the user gave it.
+        track: The sealed signal; the recording closes it.
+        part: Which part of its file it is.
         damage: What was wrong with the file, as one clause, or None.
-        notes: What else the user should know of it, a clause each.
+        notes: What else the user should know, a clause each; what holds for a whole file is said with its first part.
     """
 
     def __init__(
@@ -41,18 +52,19 @@ class Recording:
         recording_id: RecordingId,
         source: str,
         *,
-        spools: Mapping[int, Spool],
-        sample_rate: int,
+        track: Track,
+        part: Part = _WHOLE,
         damage: str | None,
         notes: tuple[str, ...],
     ) -> None:
         self.recording_id = recording_id
         self.source = source
-        self.sample_rate = sample_rate
-        self.n_samples = spools[sample_rate].n_samples
+        self.part = part
+        self.sample_rate = track.sample_rate
+        self.n_samples = track.for_engine.n_samples
         self.damage = damage
         self.notes = notes
-        self._spools = spools
+        self._track = track
 
     def __enter__(self) -> Self:
         return self
@@ -69,11 +81,11 @@ class Recording:
 
     def samples(self, span: Span) -> Samples:
         """Give a stretch of the signal as a view, shape (span.n_samples,), not to be written to."""
-        return self._spools[self.sample_rate].read(span.start, span.end)
+        return self._track.for_engine.read(span.start, span.end)
 
     def speech(self, stretch: Stretch) -> Samples:
         """Give a stretch of the signal at 16 kHz as a view, clipped to the recording."""
-        spool = self._spools[SPEECH_RATE]
+        spool = self._track.for_speech
         start, end = (
             min(max(round(seconds * SPEECH_RATE), 0), spool.n_samples) for seconds in (stretch.start, stretch.end)
         )
@@ -81,62 +93,72 @@ class Recording:
 
     def iter_vad_blocks(self, block_s: float = 30.0) -> Iterator[Samples]:
         """Yield the whole signal at 16 kHz in blocks of ``block_s`` seconds; the last may be shorter."""
-        spool = self._spools[SPEECH_RATE]
+        spool = self._track.for_speech
         n_block = round(block_s * SPEECH_RATE)
         for start in range(0, spool.n_samples, n_block):
             yield spool.read(start, min(start + n_block, spool.n_samples))
 
     def close(self) -> None:
         """Give the disk space back; views that were handed out stay valid."""
-        for spool in self._spools.values():
-            spool.close()
+        self._track.close()
 
 
 def open_recording(path: str, *, recording_id: RecordingId, sample_rate: int) -> Recording:
-    """Decode the first audio stream of a file.
+    """Decode the first audio stream of a file, mixed to mono; ``open_recordings`` says the rest."""
+    (recording,) = open_recordings(path, ids=iter([recording_id]), sample_rate=sample_rate, options=AudioOptions())
+    return recording
+
+
+def open_recordings(
+    path: str, *, ids: Iterator[RecordingId], sample_rate: int, options: AudioOptions
+) -> tuple[Recording, ...]:
+    """Decode the first audio stream of a file, once, into as many recordings as the options make of it.
 
     Args:
         path: A file in any format that FFmpeg reads.
-        recording_id: Its position in the run.
+        ids: Numbers that are free in the run; as many are taken as there are recordings.
         sample_rate: Samples per second that the engine wants.
+        options: One recording is the mix; or there is one for each channel, in their order, all equally long.
 
     Raises:
         AudioError: The file cannot be read, or nothing usable is in it.
-        OutputError: The temporary folder has no room for the decoded signal.
+        OutputError: The temporary folder has no room for the decoded signals.
     """
     with ExitStack() as on_failure:
         with open_container(path) as container:
-            spools = {rate: on_failure.enter_context(Spool()) for rate in {sample_rate, SPEECH_RATE}}
-            decoder = Decoder(container, path)
-            correction = _spool_signal(decoder, spools)
-            account = decoder.settle()
-            notes = correction.notes + _note_streams(container.n_audio_streams)
-        if not spools[sample_rate].n_samples:
+            decoder, picker = Decoder(container, path), ChannelPicker(options.channels, path)
+            tracks = _spool_signals(decoder, picker, sample_rate=sample_rate, on_failure=on_failure)
+            damage = describe_damage(decoder.settle())
+            file_notes = _note_streams(container.n_audio_streams) + picker.notes
+        corrections = [track.seal() for track in tracks]
+        if not tracks or not tracks[0].for_engine.n_samples:
             raise AudioError("there is not one sample in it", where=path, hint="it may be damaged, or cut short")
-        for spool in spools.values():
-            spool.seal()
-            if correction.is_needed:
-                spool.rescale(offset=correction.offset, gain=correction.gain)
         on_failure.pop_all()
-    return Recording(
-        recording_id, path, spools=spools, sample_rate=sample_rate, damage=describe_damage(account), notes=notes
+    parts = [Part(index, len(tracks)) for index in range(len(tracks))]
+    notes = [_label(correction.notes, part) for correction, part in zip(corrections, parts, strict=True)]
+    notes[0] += file_notes
+    return tuple(
+        [
+            Recording(next(ids), path, track=track, part=part, damage=damage, notes=said)
+            for track, part, said in zip(tracks, parts, notes, strict=True)
+        ]
     )
 
 
-def _spool_signal(decoder: Decoder, spools: Mapping[int, Spool]) -> Correction:
-    """Write the decoded signal to the spool of each rate; say what its levels call for."""
-    levels = Levels()
-    resamplers = [(Resampler(rate), spool) for rate, spool in spools.items()]
+def _spool_signals(decoder: Decoder, picker: ChannelPicker, *, sample_rate: int, on_failure: ExitStack) -> list[Track]:
+    """Write each signal to a track of its own; none where nothing is decoded."""
+    tracks: list[Track] = []
     for block in decoder.iter_blocks():
-        mono = mix_to_mono(block.channels, block.layout)
-        levels.add(mono)
-        for resampler, spool in resamplers:
-            for samples in resampler.push(mono, block.sample_rate):
-                spool.append(samples)
-    for resampler, spool in resamplers:
-        for samples in resampler.finish():
-            spool.append(samples)
-    return levels.find_correction()
+        signals = picker.pick(block)
+        if not tracks:
+            tracks = [on_failure.enter_context(Track(sample_rate)) for _ in signals]
+        for track, samples in zip(tracks, signals, strict=True):
+            track.push(samples, block.sample_rate)
+    return tracks
+
+
+def _label(notes: tuple[str, ...], part: Part) -> tuple[str, ...]:
+    return notes if part.n_parts == 1 else tuple(f"channel {part.index + 1}: {note}" for note in notes)
 
 
 def _note_streams(n_audio_streams: int) -> tuple[str, ...]:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
+from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from murmur_cli.cli import options as cli
 from murmur_cli.errors import AudioError, OutputError
 from murmur_cli.options import (
+    AudioOptions,
     BatchOptions,
     ChunkOptions,
     DecodeOptions,
@@ -23,17 +26,28 @@ if TYPE_CHECKING:
     from murmur_cli.audio.source import Recording
     from murmur_cli.cli.outcome import Outcome
     from murmur_cli.cli.render import Talk
+    from murmur_cli.speakers.channels import ChannelMerger
     from murmur_cli.transcript.outputs import OutputPlan
     from murmur_cli.types import RecordingId, Transcript
 
 __all__ = ["OPTIONS", "batch"]
 
-OPTIONS = (ModelOptions, VadOptions, ChunkOptions, DecodeOptions, SpeakerOptions, OutputOptions, RunOptions)
+OPTIONS = (
+    AudioOptions,
+    ModelOptions,
+    VadOptions,
+    ChunkOptions,
+    DecodeOptions,
+    SpeakerOptions,
+    OutputOptions,
+    RunOptions,
+)
 """The records that the command builds: their fields are its options."""
 
 
 def batch(
     paths: cli.Paths,
+    channels: cli.Channels = "mix",
     format: cli.Format = None,
     output: cli.Output = None,
     overwrite: cli.Overwrite = False,
@@ -83,7 +97,8 @@ def batch(
     speaker_options = SpeakerOptions(
         speakers=speakers, min_speakers=min_speakers, max_speakers=max_speakers, diarizer=diarizer
     )
-    options = BatchOptions(vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
+    audio_options = AudioOptions(channels=channels)
+    options = BatchOptions(audio=audio_options, vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
     return _run([str(path) for path in paths], model_options, options, output=output_options, run=run_options)
 
 
@@ -98,6 +113,7 @@ def _run(
     from murmur_cli.models.diarizers import load_speaker_models
     from murmur_cli.models.load import load_engine
     from murmur_cli.models.silero import load_silero
+    from murmur_cli.speakers.channels import ChannelMerger
     from murmur_cli.transcript.outputs import plan_outputs
 
     console = make_console(run)
@@ -111,14 +127,18 @@ def _run(
         engine = load_engine(model, on_choice=talk.note, on_progress=pull.show)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     speaker_models = None
-    if options.speakers.speakers != "none":
+    if options.speakers.speakers != "none" and options.audio.channels != "speakers":
         speaker_models = load_speaker_models(options.speakers.diarizer, offline=model.offline)
-    recordings = _open_all(present, sample_rate=engine.sample_rate, talk=talk, outcome=outcome)
+    merger = ChannelMerger()
+    recordings = _open_all(
+        present, sample_rate=engine.sample_rate, options=options.audio, merger=merger, talk=talk, outcome=outcome
+    )
     vad = load_silero(options.vad)
     with make_progress(console, run, n_files=len(present), on_note=talk.note) as progress:
-        for transcript in transcribe_all(
+        transcripts = transcribe_all(
             recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=progress
-        ):
+        )
+        for transcript in merger.iter_files(transcripts):
             _write(transcript, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
             if outcome.is_over():
                 break
@@ -139,22 +159,48 @@ def _find_present(paths: Sequence[str], outcome: Outcome) -> list[tuple[Recordin
 
 
 def _open_all(
-    paths: Sequence[tuple[RecordingId, str]], *, sample_rate: int, talk: Talk, outcome: Outcome
+    paths: Sequence[tuple[RecordingId, str]],
+    *,
+    sample_rate: int,
+    options: AudioOptions,
+    merger: ChannelMerger,
+    talk: Talk,
+    outcome: Outcome,
 ) -> Iterator[Recording]:
-    """Open the recordings one by one; one that cannot be read is said and passed over."""
-    from murmur_cli.audio.source import open_recording
+    """Open the files one by one; one that cannot be read is said and passed over.
 
+    The first recording of a file, and so its transcript, has the file's number; other channels come after all files.
+    """
+    from murmur_cli.audio.source import open_recordings
+    from murmur_cli.types import RecordingId
+
+    spare = map(RecordingId, count(1 + max(recording_id for recording_id, _ in paths)))
     for recording_id, path in paths:
         if outcome.is_over():
             return
         try:
-            recording = open_recording(path, recording_id=recording_id, sample_rate=sample_rate)
+            ids = chain([recording_id], spare)
+            recordings = open_recordings(path, ids=ids, sample_rate=sample_rate, options=options)
         except AudioError as error:
             outcome.failed(error)
             continue
-        for note in recording.notes:
-            talk.note(f"{path}: {note}")
-        yield recording
+        for recording in recordings:
+            for note in recording.notes:
+                talk.note(f"{path}: {note}")
+        if options.channels == "speakers":
+            merger.expect(recording.recording_id for recording in recordings)
+        yield from _hand_out(recordings)
+
+
+def _hand_out(recordings: Sequence[Recording]) -> Iterator[Recording]:
+    """Yield the recordings, and close those that nobody comes for."""
+    waiting = deque(recordings)
+    try:
+        while waiting:
+            yield waiting.popleft()
+    finally:
+        for recording in waiting:
+            recording.close()
 
 
 def _write(transcript: Transcript, plan: OutputPlan, *, word_times: bool, outcome: Outcome) -> None:

@@ -10,9 +10,10 @@ from typing import Annotated
 
 import typer
 
-from murmur_cli.options import COLORS, FORMATS, PROGRESS
+from murmur_cli.options import CHANNELS, COLORS, FORMATS, PROGRESS
 
 __all__ = [
+    "Channels",
     "Color",
     "Debug",
     "Device",
@@ -40,12 +41,23 @@ __all__ = [
     "WordTimes",
 ]
 
+_INPUT = "Input"
 _OUTPUT, _MODEL, _SPEAKERS, _SPEECH, _RUN = "Output", "Model", "Speakers", "Speech", "Run"
 
 
 # readable=False: what cannot be read is an error of that file, not of the command line.
 Paths = Annotated[
     list[Path], typer.Argument(help="Recordings, in any format that FFmpeg reads.", metavar="PATH…", readable=False)
+]
+
+Channels = Annotated[
+    str,
+    typer.Option(
+        "--channels",
+        help=f"What becomes of the channels of a file: {' or '.join(CHANNELS)} (each channel is one person).",
+        metavar="HOW",
+        rich_help_panel=_INPUT,
+    ),
 ]
 
 Format = Annotated[

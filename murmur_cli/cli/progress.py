@@ -1,7 +1,8 @@
 """Show how far a batch run is: a bar on a terminal, plain or JSON lines elsewhere.
 
-Only decoded audio counts: seconds of the recordings that are open or done. Recordings that wait are
-guessed to be as long as the others on average, for the time left.
+Only decoded audio counts: seconds of the files that are open or done. Files that wait are guessed to
+be as long as the others on average, for the time left. A file whose channels are recordings of their
+own counts once: each is a share of its seconds.
 """
 
 from __future__ import annotations
@@ -52,18 +53,19 @@ class BatchProgress:
         self._display.close()
 
     def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
-        """Count a recording in; what is not speech needs no decoding and is done."""
-        self._n_planned += 1
-        self._planned_s += recording.duration
+        """Count a file in, once; what is not speech needs no decoding and is done."""
+        if recording.part.index == 0:
+            self._n_planned += 1
+            self._planned_s += recording.duration
         speech_s = sum(chunk.span.n_samples for chunk in chunks) / recording.sample_rate
-        self._done_s += recording.duration - speech_s
+        self._done_s += (recording.duration - speech_s) / recording.part.n_parts
         self._show()
 
     def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
         """Count a chunk as done, failed or not."""
         del result
         self._has_answers = True
-        self._done_s += chunk.span.n_samples / recording.sample_rate
+        self._done_s += chunk.span.n_samples / recording.sample_rate / recording.part.n_parts
         self._show()
 
     def noted(self, recording: Recording, text: str) -> None:

@@ -5,13 +5,42 @@ Nothing is cut: where two people talk at once, both segments stand whole, and ov
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from murmur_cli.speakers.diarize import name_speaker
-from murmur_cli.types import Gap, Segment, Transcript
+from murmur_cli.types import Gap, RecordingId, Segment, Transcript
 
-__all__ = ["merge_channels"]
+__all__ = ["ChannelMerger", "merge_channels"]
+
+
+class ChannelMerger:
+    """Brings the channels of each file together again, in whatever order they are finished."""
+
+    def __init__(self) -> None:
+        self._files: dict[RecordingId, tuple[RecordingId, ...]] = {}  # by each of its channels
+        self._finished: dict[RecordingId, Transcript] = {}
+
+    def expect(self, channels: Iterable[RecordingId]) -> None:
+        """Take note that these recordings, in their order, are the channels of one file."""
+        file = tuple(channels)
+        self._files.update(dict.fromkeys(file, file))
+
+    def iter_files(self, transcripts: Iterable[Transcript]) -> Iterator[Transcript]:
+        """Yield one transcript for each file, as soon as its last channel is finished.
+
+        Args:
+            transcripts: In any order, each after ``expect`` named it. A recording that it never named is a
+                file by itself, and is passed on as it is.
+        """
+        for transcript in transcripts:
+            file = self._files.get(transcript.recording_id)
+            if file is None:
+                yield transcript
+                continue
+            self._finished[transcript.recording_id] = transcript
+            if all(channel in self._finished for channel in file):
+                yield merge_channels([self._finished.pop(channel) for channel in file])
 
 
 def merge_channels(transcripts: Sequence[Transcript]) -> Transcript:

@@ -80,6 +80,20 @@ def test_every_format_in_one_run_and_the_exact_precision(murmur: Run, data_dir: 
 
 
 @pytest.mark.data
+def test_each_channel_is_one_person_also_where_both_talk_at_once(murmur: Run, data_dir: Path) -> None:
+    folder = data_dir / "speech"
+    done = murmur("batch", folder / "stereo_diarization.wav", "--channels", "speakers", "-f", "json", timeout=120)
+    assert done.code == 0, done.stderr
+    document = json.loads(done.stdout)
+    assert document["language"] == "en"
+    for line in (folder / "stereo_diarization.jsonl").read_text(encoding="utf-8").splitlines():
+        wanted = json.loads(line)
+        name = f"S{wanted['channel'] + 1}"
+        said = " ".join(segment["text"] for segment in document["segments"] if segment["speaker"] == name)
+        assert word_error_rate(wanted["text"], said) <= 0.1
+
+
+@pytest.mark.data
 def test_good_files_are_written_beside_a_missing_and_a_broken_one(murmur: Run, data_dir: Path, tmp_path: Path) -> None:
     shutil.copy(data_dir / "speech" / "jfk.flac", tmp_path / "good.flac")
     shutil.copy(data_dir / "formats" / "digital_silence.wav", tmp_path / "silent.wav")

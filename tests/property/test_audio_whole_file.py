@@ -17,7 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from murmur_cli.audio import decoder
-from murmur_cli.audio.source import open_recording
+from murmur_cli.audio.source import open_recording, open_recordings
+from murmur_cli.options import AudioOptions
 from murmur_cli.types import RecordingId, Span
 
 WAV_TYPES = ("PCM_U8", "PCM_16", "PCM_24", "PCM_32", "FLOAT", "DOUBLE", "ULAW", "ALAW")
@@ -68,6 +69,40 @@ def test_every_sample_is_that_of_the_whole_file(
             assert recording.notes == ()
             heard = np.concatenate(list(recording.iter_vad_blocks(0.1)))
             assert np.allclose(heard, read_in_one_piece(path, 16_000), atol=1e-6)
+
+
+@given(
+    n_samples=st.integers(20, 20_000),
+    n_channels=st.integers(1, 5),
+    rates=st.tuples(st.sampled_from([8000, 16_000, 44_100]), st.sampled_from([16_000, 24_000])),
+    block_samples=st.integers(1, 20_000),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_every_channel_is_that_of_the_whole_file(
+    n_samples: int, n_channels: int, rates: tuple[int, int], block_samples: int, seed: int
+) -> None:
+    from_rate, engine_rate = rates
+    signal = np.random.default_rng(seed).uniform(-0.9, 0.9, (n_samples // 2, n_channels)).astype(np.float32)
+    signal = np.concatenate([signal, -signal])  # no offset
+    with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(decoder, "_BLOCK_SAMPLES", block_samples)
+        path = Path(folder, "a.wav")
+        soundfile.write(path, signal, from_rate, subtype="FLOAT")
+        recordings = open_recordings(
+            str(path),
+            ids=map(RecordingId, range(n_channels)),
+            sample_rate=engine_rate,
+            options=AudioOptions(channels="speakers"),
+        )
+        for recording, channel in zip(recordings, signal.T, strict=True):
+            with recording:
+                for to_rate, heard in (
+                    (engine_rate, recording.samples(Span(0, recording.n_samples))),
+                    (16_000, np.concatenate(list(recording.iter_vad_blocks(0.1)))),
+                ):
+                    same = to_rate == from_rate
+                    whole = channel if same else soxr.resample(channel, from_rate, to_rate, quality="HQ")
+                    assert np.allclose(heard, whole, atol=1e-6)
 
 
 @given(st.integers(0, 2**32 - 1), st.sampled_from(["WAV", "FLAC"]))

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import pytest
 from rich.console import Console
 
+from murmur_cli.audio.source import Part
 from murmur_cli.cli import progress as progress_module
 from murmur_cli.cli.progress import make_progress
 from murmur_cli.options import RunOptions
@@ -22,6 +23,7 @@ NOTES: list[str] = []
 class FakeRecording:
     duration: float
     sample_rate: int = RATE
+    part: Part = Part()  # noqa: RUF009 - frozen
 
 
 class Clock:
@@ -68,3 +70,20 @@ def test_a_bar_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_silence_when_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watch("none", monkeypatch, terminal=True) == ""
+
+
+def test_the_channels_of_a_file_count_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, stream = Clock(), io.StringIO()
+    monkeypatch.setattr(progress_module, "time", clock)
+    console = Console(file=stream, width=120, color_system=None, _environ={})
+    chunk = Chunk(0, Span(0, 50 * RATE), (), False)
+    with make_progress(console, RunOptions(progress="plain"), n_files=2, on_note=NOTES.append) as progress:
+        for _ in range(2):
+            talking, silent = (FakeRecording(100.0, part=Part(i, 2)) for i in range(2))
+            progress.planned(talking, (chunk,))
+            progress.planned(silent, ())
+            clock.now += 20.0
+            progress.answered(talking, chunk, Hypothesis(()))
+    first, last = stream.getvalue().splitlines()
+    assert first == "murmur: 100 of 200 s, 5.0x real time, 0:20 left, file 1 of 2"
+    assert last == "murmur: 200 of 200 s, 5.0x real time, 0:00 left, file 2 of 2"

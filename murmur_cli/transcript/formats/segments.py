@@ -23,7 +23,7 @@ __all__ = ["UNKNOWN", "name_session", "read_name", "render_ctm", "render_rttm", 
 UNKNOWN = "<NA>"
 """Stands where there is no name; from RTTM, where it means "not applicable"."""
 
-_CHANNEL = "1"  # recordings are mixed to one; NIST's formats count from 1
+_CHANNEL = "1"  # a transcript is of a whole recording, whatever its channels; NIST's formats count from 1
 
 # What ends a field, begins a comment (;;) or begins a label (<o,f0>); and the escape itself.
 _UNSAFE = re.compile(r"[\s\x00-\x1f\x7f-\x9f%;<]")
