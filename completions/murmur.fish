@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --channels --collar --color --device --diarizer --dtype --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speakers --speech-pad-ms --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --channels --collar --color --device --diarizer --dtype --enrol --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speaker-names --speakers --speech-pad-ms --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -64,6 +64,8 @@ complete -c murmur -n '_shtab_murmur_using batch' -s f -l format -xka "txt srt v
 complete -c murmur -n '_shtab_murmur_using batch' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
 complete -c murmur -n '_shtab_murmur_using batch' -l overwrite -d 'Replace transcripts that exist.'
 complete -c murmur -n '_shtab_murmur_using batch' -l word-times -l no-word-times -d 'Times of every word, in json and jsonl. Default: --word-times.'
+complete -c murmur -n '_shtab_murmur_using batch' -l speaker-names -x -d 'New names for speakers, such as S1=Ann,S2=Bob.'
+complete -c murmur -n '_shtab_murmur_using batch' -l no-speakers -d 'Write no names of speakers; rttm, which holds nothing else, is refused.'
 complete -c murmur -n '_shtab_murmur_using batch' -l model -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo" -d 'Name (see murmur models list), folder or hub id. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using batch' -l device -xka "auto cpu cuda mps" -d 'auto, cpu, cuda, cuda:N or mps. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using batch' -l dtype -xka "auto float32 bfloat16 float16" -d 'auto (fast), float32 (exact), bfloat16 or float16. Default: auto.'
@@ -73,6 +75,7 @@ complete -c murmur -n '_shtab_murmur_using batch' -l speakers -x -d 'auto, none,
 complete -c murmur -n '_shtab_murmur_using batch' -l min-speakers -x -d 'At least so many.'
 complete -c murmur -n '_shtab_murmur_using batch' -l max-speakers -x -d 'At most so many.'
 complete -c murmur -n '_shtab_murmur_using batch' -l diarizer -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo" -d 'slots (comes with murmur), or the hub id of a pyannote.audio pipeline. Default: slots.'
+complete -c murmur -n '_shtab_murmur_using batch' -l enrol -xka "(__fish_complete_path (commandline -ct))" -d 'Name who sounds as in FILE, where only that person talks, for 3 s or more. Can be given several times.'
 complete -c murmur -n '_shtab_murmur_using batch' -l max-chunk-s -x -d 'Longest decoding unit, in seconds. Default: 300.'
 complete -c murmur -n '_shtab_murmur_using batch' -l vad-threshold -x -d 'Speech probability at which speech begins. Default: 0.5.'
 complete -c murmur -n '_shtab_murmur_using batch' -l min-speech-ms -x -d 'Shorter speech is dropped. Default: 150.'
@@ -91,6 +94,8 @@ complete -c murmur -n '_shtab_murmur_using convert' -s f -l format -xka "txt srt
 complete -c murmur -n '_shtab_murmur_using convert' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
 complete -c murmur -n '_shtab_murmur_using convert' -l overwrite -d 'Replace transcripts that exist.'
 complete -c murmur -n '_shtab_murmur_using convert' -l word-times -l no-word-times -d 'Times of every word, in json and jsonl. Default: --word-times.'
+complete -c murmur -n '_shtab_murmur_using convert' -l speaker-names -x -d 'New names for speakers, such as S1=Ann,S2=Bob.'
+complete -c murmur -n '_shtab_murmur_using convert' -l no-speakers -d 'Write no names of speakers; rttm, which holds nothing else, is refused.'
 complete -c murmur -n '_shtab_murmur_using convert' -s q -l quiet -d 'Say nothing but errors.'
 complete -c murmur -n '_shtab_murmur_using convert' -l debug -d 'Show the traceback of an error.'
 complete -c murmur -n '_shtab_murmur_using convert' -l help -d 'Show the help and exit.'

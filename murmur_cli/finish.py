@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from murmur_cli.audio.source import Recording
 from murmur_cli.speakers.attribute import attribute
 from murmur_cli.speakers.diarize import Diarization, Diarizer, Voice, describe_shortfall
-from murmur_cli.speakers.enrol import match_enrolled
+from murmur_cli.speakers.enrol import describe_unheard, match_enrolled
 from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.limits import SpeakerLimits
 from murmur_cli.speakers.local_voices import gather_voices, hear_voices
@@ -61,7 +61,10 @@ def finish_recording(
         return stitch(facts, answers)
     name_people = _name_by_engine if locate_speakers(facts, answers) else _name_by_turns
     transcript, voices = name_people(_Listener(recording, models, limits, on_note), facts, answers)
-    segments = rename_speakers(transcript.segments, match_enrolled(models.enrolled, voices))
+    names = match_enrolled(models.enrolled, voices)
+    if transcript.segments and (unheard := describe_unheard(models.enrolled, names)):
+        on_note(unheard)
+    segments = rename_speakers(transcript.segments, names)
     return replace(transcript, segments=rename_speakers(segments, number_speakers(segments)))
 
 

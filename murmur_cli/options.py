@@ -136,12 +136,14 @@ class SpeakerOptions:
 
     ``speakers`` is ``auto``, ``none`` or a number of people; ``min_speakers`` and ``max_speakers`` bound
     ``auto``. ``diarizer`` is ``slots``, which comes with murmur, or the hub id of a pyannote.audio pipeline.
+    ``enrol`` are people whose voices are known, each ``NAME=FILE``.
     """
 
     speakers: str = "auto"
     min_speakers: int | None = None
     max_speakers: int | None = None
     diarizer: str = "slots"
+    enrol: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         number = re.fullmatch(r"[0-9]{1,3}", self.speakers) is not None and 1 <= int(self.speakers) <= MOST_SPEAKERS
@@ -159,20 +161,29 @@ class SpeakerOptions:
         known = self.diarizer == "slots" or re.fullmatch(r"[\w.-]+/[\w.-]+", self.diarizer, re.ASCII) is not None
         hint = "give slots, or a hub id such as pyannote/speaker-diarization-community-1"
         _require("--diarizer", f"no such diarizer: {self.diarizer}", hint, unless=known)
+        named = not (self.enrol and self.speakers == "none")
+        _require("--enrol", "goes against --speakers none", "choose one", unless=named)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """What is written where. ``output`` is a file, a folder, or ``-`` for stdout."""
+    """What is written where, and how. ``output`` is a file, a folder, or ``-`` for stdout.
+
+    ``speaker_names`` are new names for speakers, as in ``S1=Ann,S2=Bob``.
+    """
 
     format: tuple[str, ...] = ()
     output: str | None = None
     overwrite: bool = False
     word_times: bool = True
+    speaker_names: str | None = None
+    no_speakers: bool = False
 
     def __post_init__(self) -> None:
         for name in self.format:
             _require("--format", f"no such format: {name}", f"choose from {', '.join(FORMATS)}", unless=name in FORMATS)
+        shown = self.speaker_names is None or not self.no_speakers
+        _require("--speaker-names", "goes against --no-speakers", "choose one", unless=shown)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,6 +242,7 @@ class BatchOptions:
             ("--min-speakers", asked.min_speakers, left.min_speakers),
             ("--max-speakers", asked.max_speakers, left.max_speakers),
             ("--diarizer", asked.diarizer, left.diarizer),
+            ("--enrol", " ".join(asked.enrol), ""),
         ):
             problem = f"goes against {option} {value}: each channel is one person"
             free = self.audio.channels != "speakers" or value == default

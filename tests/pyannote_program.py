@@ -2,7 +2,8 @@
 
     python tests/pyannote_program.py CACHE SIGNAL
 
-prints turns, voices and refusals, one a line, and fails where anything asks for the network.
+prints turns, voices, who of them is the one of the first 15 s, and refusals, one a line, and fails where anything
+asks for the network.
 """
 
 from __future__ import annotations
@@ -54,9 +55,11 @@ def main(cache: str, signal: str) -> None:
 
     from murmur_cli.errors import UsageError
     from murmur_cli.models.pyannote import load_pyannote
-    from murmur_cli.models.slots_diarizer import load_embedder
+    from murmur_cli.models.slots_diarizer import load_embedder, load_slots_diarizer
     from murmur_cli.speakers.diarize import describe_shortfall
+    from murmur_cli.speakers.enrol import match_enrolled
     from murmur_cli.speakers.limits import ANY_NUMBER, SpeakerLimits
+    from murmur_cli.types import Speaker
 
     assert not any(name.startswith("pyannote.") for name in sys.modules)
     diarizer = load_pyannote(REPOSITORY, embedder=load_embedder(), offline=True)
@@ -67,6 +70,9 @@ def main(cache: str, signal: str) -> None:
         sys.stdout.write(f"{turn.start:.3f} {turn.end:.3f} {turn.speaker}\n")
     for voice in found.voices:
         sys.stdout.write(f"{voice.speaker} {voice.speech_s:.1f} {float(np.linalg.norm(voice.vector)):.4f}\n")
+    (known,) = load_slots_diarizer().turns([samples[: 15 * 16_000]], ANY_NUMBER).voices
+    for speaker, name in match_enrolled({Speaker("Ann"): known.vector}, found.voices).items():
+        sys.stdout.write(f"known {speaker} {name}\n")
     assert diarizer.turns([], ANY_NUMBER).turns == ()
     assert diarizer.turns([np.zeros(4_000, np.float32)], ANY_NUMBER).turns == ()
     few = diarizer.turns([samples[: 8 * 16_000]], SpeakerLimits(5, 5))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,8 +28,10 @@ if TYPE_CHECKING:
     from murmur_cli.cli.outcome import Outcome
     from murmur_cli.cli.render import Talk
     from murmur_cli.speakers.channels import ChannelMerger
+    from murmur_cli.speakers.enrol import Enrolment
+    from murmur_cli.speakers.voices import VoiceVector
     from murmur_cli.transcript.outputs import OutputPlan
-    from murmur_cli.types import RecordingId, Transcript
+    from murmur_cli.types import RecordingId, Speaker, Transcript
 
 __all__ = ["OPTIONS", "batch"]
 
@@ -52,6 +55,8 @@ def batch(
     output: cli.Output = None,
     overwrite: cli.Overwrite = False,
     word_times: cli.WordTimes = True,
+    speaker_names: cli.SpeakerNames = None,
+    no_speakers: cli.NoSpeakers = False,
     model: cli.Model = "auto",
     device: cli.Device = "auto",
     dtype: cli.Dtype = "auto",
@@ -61,6 +66,7 @@ def batch(
     min_speakers: cli.MinSpeakers = None,
     max_speakers: cli.MaxSpeakers = None,
     diarizer: cli.Diarizer = "slots",
+    enrol: cli.Enrol = None,
     max_chunk_s: cli.MaxChunkS = 300.0,
     vad_threshold: cli.VadThreshold = 0.5,
     min_speech_ms: cli.MinSpeechMs = 150,
@@ -80,9 +86,17 @@ def batch(
       murmur batch talk.mp3
       murmur batch a.wav b.wav -f srt,json -o out/
       murmur batch x.flac -o -
+      murmur batch meeting.m4a --enrol Ann=ann.wav --enrol Bob=bob.m4a
     """
     formats = tuple(name for given in format or () for name in given.split(","))
-    output_options = OutputOptions(format=formats, output=output, overwrite=overwrite, word_times=word_times)
+    output_options = OutputOptions(
+        format=formats,
+        output=output,
+        overwrite=overwrite,
+        word_times=word_times,
+        speaker_names=speaker_names,
+        no_speakers=no_speakers,
+    )
     vad_options = VadOptions(
         vad_threshold=vad_threshold,
         min_speech_ms=min_speech_ms,
@@ -95,7 +109,11 @@ def batch(
         fail_fast=fail_fast, progress=progress, color=color, quiet=quiet, verbose=verbose, debug=debug
     )
     speaker_options = SpeakerOptions(
-        speakers=speakers, min_speakers=min_speakers, max_speakers=max_speakers, diarizer=diarizer
+        speakers=speakers,
+        min_speakers=min_speakers,
+        max_speakers=max_speakers,
+        diarizer=diarizer,
+        enrol=tuple(enrol or ()),
     )
     audio_options = AudioOptions(channels=channels)
     options = BatchOptions(audio=audio_options, vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
@@ -114,21 +132,26 @@ def _run(
     from murmur_cli.models.load import load_engine
     from murmur_cli.models.silero import load_silero
     from murmur_cli.speakers.channels import ChannelMerger
+    from murmur_cli.speakers.enrol import parse_enrolments
+    from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
     from murmur_cli.transcript.outputs import plan_outputs
 
     console = make_console(run)
     talk = Talk(console, run)
+    enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
     plans = plan_outputs(paths, output)
     outcome = Outcome(talk, fail_fast=run.fail_fast)
     present = _find_present(paths, outcome)
     if not present or outcome.is_over():
         return outcome.exit_code
+    enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
     with PullDisplay(console, quiet=run.quiet) as pull:
         engine = load_engine(model, on_choice=talk.note, on_progress=pull.show)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     speaker_models = None
     if options.speakers.speakers != "none" and options.audio.channels != "speakers":
         speaker_models = load_speaker_models(options.speakers.diarizer, offline=model.offline)
+        speaker_models = replace(speaker_models, enrolled=enrolled)
     merger = ChannelMerger()
     recordings = _open_all(
         present, sample_rate=engine.sample_rate, options=options.audio, merger=merger, talk=talk, outcome=outcome
@@ -139,7 +162,10 @@ def _run(
             recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=progress
         )
         for transcript in merger.iter_files(transcripts):
-            _write(transcript, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
+            if absent := describe_absent(transcript, labels):
+                talk.note(f"{transcript.source}: {absent}")
+            labelled = label_speakers(transcript, labels)
+            _write(labelled, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
             if outcome.is_over():
                 break
     return outcome.exit_code
@@ -156,6 +182,14 @@ def _find_present(paths: Sequence[str], outcome: Outcome) -> list[tuple[Recordin
         else:
             outcome.failed(AudioError("no such file", where=path, hint="check the name"))
     return present
+
+
+def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker, VoiceVector]:
+    """Hear the voices, with the networks that come with murmur whatever --diarizer says, before any long work."""
+    from murmur_cli.models.slots_diarizer import load_slots_diarizer
+    from murmur_cli.speakers.enrolled_voices import hear_enrolled
+
+    return hear_enrolled(enrolments, load_slots_diarizer(), on_note=talk.note)
 
 
 def _open_all(

@@ -43,6 +43,8 @@ def convert(
     output: cli.Output = None,
     overwrite: cli.Overwrite = False,
     word_times: cli.WordTimes = True,
+    speaker_names: cli.SpeakerNames = None,
+    no_speakers: cli.NoSpeakers = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
 ) -> int:
@@ -53,29 +55,41 @@ def convert(
       murmur convert talk.json -f srt > talk.srt
       murmur convert talk.json -f srt,ass,stm -o out/
       murmur convert out/*.json -f rttm -o turns/
+      murmur convert talk.json --speaker-names "S1=Ann Lee,S2=Bob"
     """
     formats = tuple(name for given in format or () for name in given.split(","))
-    options = OutputOptions(format=formats, output=output, overwrite=overwrite, word_times=word_times)
+    options = OutputOptions(
+        format=formats,
+        output=output,
+        overwrite=overwrite,
+        word_times=word_times,
+        speaker_names=speaker_names,
+        no_speakers=no_speakers,
+    )
     return _run([str(path) for path in paths], options, run=RunOptions(quiet=quiet, debug=debug))
 
 
 def _run(paths: Sequence[str], options: OutputOptions, *, run: RunOptions) -> ExitCode:
     from murmur_cli.cli.render import Talk, make_console
+    from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
     from murmur_cli.transcript.outputs import plan_outputs, write_outputs
     from murmur_cli.transcript.read import load_transcript
     from murmur_cli.types import RecordingId
 
     talk = Talk(make_console(run), run)
+    labels = to_labels(options)
     n_failed = 0
     for i, plan in enumerate(plan_outputs(paths, options)):
         try:
             transcript = load_transcript(plan.source, recording_id=RecordingId(i))
-            write_outputs(transcript, plan, word_times=options.word_times)
+            write_outputs(label_speakers(transcript, labels), plan, word_times=options.word_times)
         except (TranscriptError, OutputError) as error:
             talk.error(error)
             n_failed += 1
         else:
             _say_what_is_missing(transcript, plan.source, talk)
+            if absent := describe_absent(transcript, labels):
+                talk.note(f"{plan.source}: {absent}")
     if n_failed == len(paths):
         return ExitCode.ERROR
     return ExitCode.PARTIAL if n_failed else ExitCode.OK

@@ -19,6 +19,7 @@ __all__ = [
     "Device",
     "Diarizer",
     "Dtype",
+    "Enrol",
     "FailFast",
     "Format",
     "Language",
@@ -28,12 +29,14 @@ __all__ = [
     "MinSpeakers",
     "MinSpeechMs",
     "Model",
+    "NoSpeakers",
     "Offline",
     "Output",
     "Overwrite",
     "Paths",
     "Progress",
     "Quiet",
+    "SpeakerNames",
     "Speakers",
     "SpeechPadMs",
     "VadThreshold",
@@ -83,6 +86,23 @@ WordTimes = Annotated[
         "--word-times/--no-word-times", help="Times of every word, in json and jsonl.", rich_help_panel=_OUTPUT
     ),
 ]
+SpeakerNames = Annotated[
+    str | None,
+    typer.Option(
+        "--speaker-names",
+        help="New names for speakers, such as S1=Ann,S2=Bob.",
+        metavar="OLD=NEW,…",
+        rich_help_panel=_OUTPUT,
+    ),
+]
+NoSpeakers = Annotated[
+    bool,
+    typer.Option(
+        "--no-speakers",
+        help="Write no names of speakers; rttm, which holds nothing else, is refused.",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 
 Model = Annotated[
     str,
@@ -115,6 +135,15 @@ Diarizer = Annotated[
         "--diarizer",
         help="slots (comes with murmur), or the hub id of a pyannote.audio pipeline.",
         metavar="NAME",
+        rich_help_panel=_SPEAKERS,
+    ),
+]
+Enrol = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--enrol",
+        help="Name who sounds as in FILE, where only that person talks, for 3 s or more. Can be given several times.",
+        metavar="NAME=FILE",
         rich_help_panel=_SPEAKERS,
     ),
 ]

@@ -61,7 +61,7 @@ def plan_outputs(inputs: Sequence[str], options: OutputOptions) -> list[OutputPl
     Raises:
         UsageError: Two inputs, or an input and an output, would be the same file; an output exists and
             may not be replaced; a name is too long; a folder is missing or cannot be written to; what
-            goes to stdout could not be told apart there.
+            goes to stdout could not be told apart there; a format would hold nothing without speakers.
     """
     _refuse_repeats(inputs)
     formats = tuple(dict.fromkeys(options.format))
@@ -70,16 +70,18 @@ def plan_outputs(inputs: Sequence[str], options: OutputOptions) -> list[OutputPl
     if output == "":
         raise UsageError("the name is empty", where="--output", hint="give a file, a folder, or - for stdout")
     if output == _STDIO or (output is None and n_outputs == 1):
-        return _plan_stdout(inputs, formats)
-    if output is None:
+        plans = _plan_stdout(inputs, formats)
+    elif output is None:
         plans = [_plan_files(source, formats, folder=Path(source).parent) for source in inputs]
     elif n_outputs > 1 or _names_folder(output):
         plans = [_plan_files(source, formats, folder=Path(output)) for source in inputs]
     else:
         plans = [_plan_file(inputs[0], formats, output)]
+    if options.no_speakers:
+        _refuse_speakers_alone(plans)
     _refuse_collisions(plans)
     _check_files(plans, overwrite=options.overwrite)
-    if output is not None and (n_outputs > 1 or _names_folder(output)):
+    if output not in (None, _STDIO) and (n_outputs > 1 or _names_folder(output)):
         _make_folder(Path(output))
     _check_folders([plan for plan in plans if output is not None or _is_there(plan.source)])
     return plans
@@ -162,6 +164,12 @@ def _refuse_repeats(inputs: Sequence[str]) -> None:
         if place in seen:
             raise UsageError("this input is given twice", where=source, hint="name it once")
         seen.add(place)
+
+
+def _refuse_speakers_alone(plans: Sequence[OutputPlan]) -> None:
+    if any(target.format_name == "rttm" for plan in plans for target in plan.targets):
+        hint = "write another format, or leave --no-speakers out"
+        raise UsageError("rttm holds nothing but who speaks when", where="--no-speakers", hint=hint)
 
 
 def _refuse_collisions(plans: Sequence[OutputPlan]) -> None:

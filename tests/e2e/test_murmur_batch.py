@@ -16,6 +16,7 @@ import jiwer
 import jsonschema
 import pysubs2
 import pytest
+import soundfile
 from conftest import MURMUR, ROOT, Finished
 from whisper_normalizer.english import EnglishTextNormalizer
 
@@ -53,6 +54,19 @@ def test_the_readme_line_transcribes_the_example(murmur: Run) -> None:
     assert all(line.startswith("murmur: ") for line in done.stderr.splitlines())
     assert "\x1b" not in done.stderr
     assert "\r" not in done.stderr
+
+
+def test_a_voice_that_is_known_has_its_name(murmur: Run, tmp_path: Path) -> None:
+    samples, rate = soundfile.read(EXAMPLE, dtype="int16")
+    soundfile.write(tmp_path / "winam.flac", samples[: round(15.5 * rate)], rate)
+    soundfile.write(tmp_path / "talk.flac", samples[round(25 * rate) :], rate)  # winam, another reader, winam
+    options = ("--enrol", "winam=winam.flac", "--speaker-names", "S1=Ken T.", "-f", "srt,rttm", "-o", "out/")
+    done = murmur("batch", "talk.flac", *options, timeout=120)
+    assert done.code == 0, done.stderr
+    turns = (tmp_path / "out" / "talk.rttm").read_text(encoding="utf-8").splitlines()
+    assert [name for name, _ in itertools.groupby(line.split()[7] for line in turns)] == ["winam", "Ken%20T.", "winam"]
+    cues = pysubs2.load(str(tmp_path / "out" / "talk.srt"))
+    assert {cue.plaintext.partition(": ")[0] for cue in cues} == {"winam", "Ken T."}
 
 
 @pytest.mark.data

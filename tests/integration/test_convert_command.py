@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from transcript_samples import make_segment, make_transcript, make_words
 from murmur_cli.cli.app import run
 from murmur_cli.options import FORMATS
 from murmur_cli.transcript.formats import render_transcript
-from murmur_cli.types import Gap, Transcript
+from murmur_cli.types import Gap, Speaker, Transcript
 
 
 def talk(name: str = "talk") -> Transcript:
@@ -65,6 +66,47 @@ def test_word_times_can_be_taken_out(tmp_path: Path, capsys: pytest.CaptureFixtu
     path = write(tmp_path / "talk.json", talk())
     assert run(["convert", str(path), "-f", "json", "--no-word-times"]) == 0
     assert capsys.readouterr().out == render_transcript(talk(), "json", word_times=False)
+
+
+def test_speakers_have_other_names_in_every_format(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "talk.json", talk())
+    names = ["--speaker-names", "S1=Bob,Ann Lee=Ann"]
+    assert run(["convert", str(path), "-f", ",".join(FORMATS), "-o", str(tmp_path / "out"), *names]) == 0
+    assert capsys.readouterr() == ("", "")
+    segments = tuple(
+        replace(segment, speaker=Speaker(name)) for segment, name in zip(talk().segments, ("Bob", "Ann"), strict=True)
+    )
+    renamed = replace(talk(), segments=segments)
+    for name in FORMATS:
+        written = (tmp_path / "out" / f"talk.{name}").read_text(encoding="utf-8")
+        assert written == render_transcript(renamed, name, word_times=True)
+        assert ("Bob" in written) == (name != "ctm")
+
+
+def test_a_name_for_nobody_is_said_and_is_no_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = write(tmp_path / "talk.json", talk())
+    assert run(["convert", str(path), "--speaker-names", "S1=Bob,S7=Cid"]) == 0
+    said = capsys.readouterr()
+    assert said.out == "Bob: Good morning.\nAnn Lee: Hello.\n"
+    (line,) = said.err.splitlines()
+    assert [part in line for part in (str(path), "S7", "S1")] == [True, True, False]
+
+
+def test_speakers_are_left_out_of_every_format_that_can_do_without(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write(tmp_path / "talk.json", talk())
+    formats = [name for name in FORMATS if name != "rttm"]
+    assert run(["convert", str(path), "-f", ",".join(formats), "-o", str(tmp_path / "out"), "--no-speakers"]) == 0
+    assert capsys.readouterr() == ("", "")
+    for name in formats:
+        written = (tmp_path / "out" / f"talk.{name}").read_text(encoding="utf-8")
+        assert "Good morning." in written.replace("\n", " ") or name == "ctm"
+        assert [label in written for label in ("S1", "Ann")] == [False, False]
+    assert run(["convert", str(path), "-f", "rttm", "--no-speakers"]) == 2
+    assert run(["convert", str(path), "-o", str(tmp_path / "x.rttm"), "--no-speakers"]) == 2
+    assert not (tmp_path / "x.rttm").exists()
+    assert [line.startswith("murmur: --no-speakers: ") for line in capsys.readouterr().err.splitlines()] == [True] * 2
 
 
 def test_a_bad_one_among_good_ones_is_named_and_the_others_are_written(

@@ -43,7 +43,8 @@ def test_a_pipeline_in_the_cache_runs_without_network_and_agrees_with_the_diariz
     done = subprocess.run(program, capture_output=True, text=True, check=False, env=environment)
 
     assert (done.returncode, done.stderr) == (0, "")
-    *said, shortfall, refusal = done.stdout.splitlines()
+    *said, known, shortfall, refusal = done.stdout.splitlines()
+    assert known == "known S1 Ann"
     assert "5 speakers were asked for, but only" in shortfall
     assert f"{OTHER_REPOSITORY} tells no speakers apart" in refusal
     lines = [line.split() for line in said]

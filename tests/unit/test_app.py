@@ -73,6 +73,13 @@ def test_every_error_has_its_code_and_one_line(
         ["batch", "x.wav", "--progress", "loud"],
         ["batch", "x.wav", "--color", "pink"],
         ["batch", "x.wav", "-q", "-v"],
+        ["batch", "x.wav", "--enrol", "Ann"],
+        ["batch", "x.wav", "--enrol", "Ann=a.wav", "--enrol", "Ann=b.wav"],
+        ["batch", "x.wav", "--enrol", "Ann=a.wav", "--speakers", "none"],
+        ["batch", "x.wav", "--enrol", "Ann=a.wav", "--channels", "speakers"],
+        ["batch", "x.wav", "--speaker-names", "S1"],
+        ["batch", "x.wav", "--speaker-names", "S1=Ann", "--no-speakers"],
+        ["batch", "x.wav", "--no-speakers", "-f", "rttm"],
         ["models", "nonsense"],
     ],
 )

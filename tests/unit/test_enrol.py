@@ -7,7 +7,15 @@ import pytest
 
 from murmur_cli.errors import UsageError
 from murmur_cli.speakers.diarize import Voice
-from murmur_cli.speakers.enrol import Enrolment, match_enrolled, parse_enrolment, parse_enrolments, require_speech
+from murmur_cli.speakers.enrol import (
+    Enrolment,
+    describe_unheard,
+    match_enrolled,
+    parse_enrolment,
+    parse_enrolments,
+    require_speech,
+    sounds_like,
+)
 from murmur_cli.speakers.voices import VoiceVector
 from murmur_cli.types import Speaker
 
@@ -86,3 +94,16 @@ def test_too_little_speech_is_refused_by_the_name_of_its_file() -> None:
         require_speech(Enrolment(ANN, "a.wav"), 2.94)
     assert caught.value.where == "a.wav"
     assert "2.9 s" in str(caught.value)
+
+
+def test_who_is_enrolled_but_not_found_is_said() -> None:
+    assert describe_unheard(BOTH, {}) == "nobody in it is surely Ann or Bob"
+    assert describe_unheard(BOTH, {Speaker("S2"): ANN}) == "nobody in it is surely Bob"
+    assert describe_unheard(BOTH, {Speaker("S2"): ANN, Speaker("S1"): BOB}) is None
+    assert describe_unheard({}, {}) is None
+
+
+@pytest.mark.parametrize(("cosine", "expected"), [(0.46, True), (0.44, False), (-0.9, False)])
+def test_voices_are_alike_where_one_would_pass_for_the_other(cosine: float, *, expected: bool) -> None:
+    assert sounds_like(like(1.0), like(cosine)) is expected
+    assert match_enrolled({ANN: like(1.0)}, [hear("S1", cosine)]) == ({"S1": ANN} if expected else {})

@@ -199,12 +199,15 @@ def test_an_enrolled_voice_has_its_name_and_the_others_their_numbers(tmp_path: P
     voices = [Voice(S1, to_voice(LOW), 9.0), Voice(S2, to_voice(HIGH), 12.0)]
     diarizer = ScriptedDiarizer(*TURNS, voices=voices)
     enrolled = {ANN: to_voice(LOW), Speaker("Bob"): to_voice(MIDDLE)}
-    transcript, _ = transcribe(write_tones(tmp_path, TWO_PEOPLE), script, diarizer, enrolled=enrolled)
+    path = write_tones(tmp_path, TWO_PEOPLE)
+    transcript, watch = transcribe(path, script, diarizer, enrolled=enrolled)
     assert who(transcript) == [ANN, S1, S1, ANN, ANN, S1][: len(script)]
+    assert watch.notes == [f"{path}: nobody in it is surely Bob"]
 
 
 def test_a_recording_in_which_nothing_is_said_is_not_diarized(tmp_path: Path) -> None:
     diarizer = ScriptedDiarizer(Turn(1.0, 26.0, S1))
-    transcript, _ = transcribe(write_tones(tmp_path, [(0, 30, LOW)]), [], diarizer)
+    transcript, watch = transcribe(write_tones(tmp_path, [(0, 30, LOW)]), [], diarizer, enrolled={ANN: to_voice(LOW)})
     assert transcript.segments == ()
     assert diarizer.n_samples == []
+    assert watch.notes == []

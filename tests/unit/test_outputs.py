@@ -14,7 +14,7 @@ import pytest
 from transcript_samples import make_segment, make_transcript
 
 from murmur_cli.errors import OutputError, UsageError
-from murmur_cli.options import OutputOptions
+from murmur_cli.options import FORMATS, OutputOptions
 from murmur_cli.transcript.outputs import (
     OutputPlan,
     OutputTarget,
@@ -57,6 +57,18 @@ def refusal(inputs: list[str], *formats: str, output: str | None = None, overwri
 # --- plans
 
 
+def test_formats_of_speakers_alone_are_refused_without_speakers() -> None:
+    for formats, output in ((("rttm",), None), (("srt", "rttm"), "out"), ((), "turns.rttm")):
+        options = OutputOptions(format=formats, output=output, no_speakers=True)
+        with pytest.raises(UsageError) as caught:
+            plan_outputs(touch("a.wav"), options)
+        assert caught.value.where == "--no-speakers"
+        assert [path.name for path in Path().iterdir()] == ["a.wav"]
+    others = tuple(name for name in FORMATS if name != "rttm")
+    (made,) = plan_outputs(["a.wav"], OutputOptions(format=others, no_speakers=True))
+    assert len(made.targets) == len(others)
+
+
 def test_one_input_in_one_format_goes_to_stdout() -> None:
     inputs = touch("a.wav")
     assert plan(inputs) == ["txt -"]
@@ -96,6 +108,7 @@ def test_output_can_be_stdout() -> None:
     assert plan(inputs[:1], "srt", output="-") == ["srt -"]
     assert plan(inputs, output="-") == ["txt -", "txt -"]
     assert plan(inputs, "jsonl", output="-") == ["jsonl -", "jsonl -"]
+    assert not Path("-").exists()
     assert "srt" in refusal(inputs, "srt", output="-")
     assert "one format" in refusal(inputs[:1], "srt", "txt", output="-")
 
