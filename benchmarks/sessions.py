@@ -41,17 +41,29 @@ class Session:
         return " ".join(turn.text for turn in self.turns)
 
 
-def make_session(folder: Path, *, data: Path, minutes: float, n_speakers: int, seed: int) -> Session:
-    """Make a conversation in a folder, without overlap and without noise, unless it is there.
+def make_session(
+    folder: Path, *, data: Path, minutes: float, n_speakers: int, seed: int, overlap: float = 0.0
+) -> Session:
+    """Make a conversation in a folder, without noise, unless it is there.
+
+    Args:
+        folder: Where to.
+        data: Folder of the test data; the tool lies beside it.
+        minutes: Least length.
+        n_speakers: How many readers, of six.
+        seed: Who they are, and in which order they speak.
+        overlap: How many of the turns begin before the one ahead has ended, from 0 to 1.
 
     Raises:
         subprocess.CalledProcessError: The tool failed (it needs ffmpeg).
     """
-    stem = folder / f"session-{n_speakers}-speakers-{minutes:g}-minutes-seed-{seed}"
+    overlapping = f"-overlap-{overlap:g}" if overlap else ""
+    stem = folder / f"session-{n_speakers}-speakers-{minutes:g}-minutes{overlapping}-seed-{seed}"
     audio = folder / f"{stem.name}.flac"
     if not audio.exists():
         tool = data.parent / "tools" / "make_session.py"
         options = ["--speakers", str(n_speakers), "--minutes", str(minutes), "--seed", str(seed)]
+        options += ["--overlap", str(overlap)] if overlap else []
         subprocess.run([sys.executable, tool, stem, *options], check=True, stdout=subprocess.DEVNULL)
     return Session(audio, tuple(load_stm(folder / f"{stem.name}.stm")), soundfile.info(audio).duration)
 
