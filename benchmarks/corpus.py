@@ -2,8 +2,9 @@
 """The published protocol on a corpus of yours: errors of words and speakers, and two speeds.
 
 DIR holds recordings beside a stm, an rttm, or both, of the same name (talk.wav, talk.stm, talk.rttm); or in folders
-of it called wav, stm and rttm. All recordings go through one run. tcpWER has a collar of 5 s; the speeds are
-audio time for each second of the model alone, and of all that is done between closed files and transcripts.
+of it called wav, stm and rttm. All recordings go through one run, with speakers as murmur batch finds them. tcpWER
+has a collar of 5 s; the speeds are audio time for each second of the model alone, and of all that is done between
+closed files and transcripts: decoding, finding speech, the model, speakers.
 
 Examples: python benchmarks/corpus.py ami-ihm/test · python benchmarks/corpus.py talks --model whisper-small
 --device cuda --json talks.json --output transcripts
@@ -12,6 +13,7 @@ Examples: python benchmarks/corpus.py ami-ihm/test · python benchmarks/corpus.p
 from __future__ import annotations
 
 import argparse
+import os
 import tempfile
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,7 +24,8 @@ from recognise import Recognition, recognise
 from report import Report, Table, describe_run, format_report, write_report
 
 from murmur_cli.engine import Answer, Engine, Job
-from murmur_cli.options import NORMALIZERS, ModelOptions, ScoreOptions, VadOptions
+from murmur_cli.finish import SpeakerModels
+from murmur_cli.options import NORMALIZERS, ModelOptions, ScoreOptions, SpeakerOptions, VadOptions
 from murmur_cli.score import Figure, Score, score_pairs
 from murmur_cli.score.sessions import Pair, load_pairs
 from murmur_cli.speech.vad import Vad
@@ -30,7 +33,7 @@ from murmur_cli.transcript.formats import render_transcript
 from murmur_cli.transcript.outputs import write_text_atomically
 from murmur_cli.types import EngineInfo, Samples
 
-__all__ = ["Item", "Measured", "TimedEngine", "find_items", "main", "measure_corpus"]
+__all__ = ["Item", "Measured", "TimedEngine", "find_items", "main", "score_corpus", "transcribe_corpus"]
 
 _AUDIO = (".wav", ".flac", ".mp3", ".m4a", ".ogg", ".opus", ".sph", ".mp4")
 _COLUMNS = (
@@ -58,9 +61,8 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """What came out, and what it took; ``model_s`` is wall time inside the model."""
+    """The transcripts, and what they took; ``model_s`` is wall time inside the model."""
 
-    score: Score
     recognition: Recognition
     model_s: float
 
@@ -119,25 +121,28 @@ class TimedEngine:
 
 def main(arguments: Sequence[str] | None = None) -> None:
     args = _parse(arguments)
-    from murmur_cli.models.load import load_engine  # noqa: PLC0415 - --help needs no torch
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command does; it is read when torch is imported
+    from murmur_cli.models.diarizers import load_speaker_models  # noqa: PLC0415 - imports torch: after the line above
+    from murmur_cli.models.load import load_engine  # noqa: PLC0415
     from murmur_cli.models.silero import load_silero  # noqa: PLC0415
 
     items = find_items(args.folder)
     engine = load_engine(
         ModelOptions(model=args.model, device=args.device, dtype=args.dtype), on_choice=print, on_progress=None
     )
-    options = ScoreOptions(normalizer=args.normalizer)
+    speaker_models = load_speaker_models(SpeakerOptions().diarizer, offline=False)
     language = None if args.language == "auto" else args.language
     with tempfile.TemporaryDirectory(prefix="murmur-benchmark-") as scratch:
         kept = args.output or Path(scratch) / "transcripts"
-        measured = measure_corpus(
-            items, engine, vad=load_silero(VadOptions()), language=language, options=options, kept=kept
+        vad = load_silero(VadOptions())
+        measured = transcribe_corpus(
+            items, engine, vad=vad, speaker_models=speaker_models, language=language, kept=kept
         )
-    report = _make_report(measured, engine.info, folder=args.folder, language=args.language)
+        score = score_corpus(items, kept, ScoreOptions(normalizer=args.normalizer))
+    report = _make_report(measured, score, engine.info, folder=args.folder, language=args.language)
     print(format_report(report))
     if args.json:
-        names = measured.score.recordings
-        write_report(args.json, report, [{**asdict(f), "recordings": names} for f in measured.score.figures])
+        write_report(args.json, report, [{**asdict(f), "recordings": score.recordings} for f in score.figures])
 
 
 def find_items(folder: Path) -> list[Item]:
@@ -165,24 +170,35 @@ def find_items(folder: Path) -> list[Item]:
     return items
 
 
-def measure_corpus(
-    items: Sequence[Item], engine: Engine, *, vad: Vad, language: str | None, options: ScoreOptions, kept: Path
+def transcribe_corpus(
+    items: Sequence[Item], engine: Engine, *, vad: Vad, speaker_models: SpeakerModels, language: str | None, kept: Path
 ) -> Measured:
-    """Recognise all recordings in one run, keep the transcripts in a folder, and score them.
+    """Recognise all recordings in one run, and keep the transcripts in a folder.
 
     Raises:
-        MurmurError: A recording or a reference cannot be read: no figure is better than a false one.
+        MurmurError: A recording cannot be read: no figure is better than a false one.
     """
     timed = TimedEngine(engine)
-    recognition = recognise([item.audio for item in items], timed, vad=vad, language=language)
-    kept.mkdir(parents=True, exist_ok=True)
-    hypotheses = kept / "json"
-    hypotheses.mkdir(exist_ok=True)
+    paths = [item.audio for item in items]
+    recognition = recognise(paths, timed, vad=vad, language=language, speaker_models=speaker_models)
     for item, transcript in zip(items, recognition.transcripts, strict=True):
-        text = render_transcript(transcript, "json", word_times=True)
-        write_text_atomically(hypotheses / f"{item.audio.stem}.json", text)
-    pairs = [_load_pair(item, hypotheses / f"{item.audio.stem}.json") for item in items]
-    return Measured(score_pairs(pairs, options), recognition, timed.seconds)
+        path = _find_transcript(item, kept)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_text_atomically(path, render_transcript(transcript, "json", word_times=True))
+    return Measured(recognition, timed.seconds)
+
+
+def score_corpus(items: Sequence[Item], kept: Path, options: ScoreOptions) -> Score:
+    """Compare the transcripts that are kept in a folder with the references.
+
+    Raises:
+        MurmurError: A reference cannot be read.
+    """
+    return score_pairs([_load_pair(item, _find_transcript(item, kept)) for item in items], options)
+
+
+def _find_transcript(item: Item, kept: Path) -> Path:
+    return kept / "json" / f"{item.audio.stem}.json"
 
 
 def _load_pair(item: Item, hypothesis: Path) -> Pair:
@@ -208,14 +224,15 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _make_report(measured: Measured, info: EngineInfo, *, folder: Path, language: str) -> Report:
-    score, recognition = measured.score, measured.recognition
+def _make_report(measured: Measured, score: Score, info: EngineInfo, *, folder: Path, language: str) -> Report:
+    recognition = measured.recognition
     counted = sorted({f"{figure.counted_by}, {figure.normalizer or 'overlap counted'}" for figure in score.figures})
     about = describe_run(
         {
             "corpus": f"{folder.name}: {len(score.recordings)} recordings, {recognition.audio_s:.1f} s",
             "model": f"{info.model}, weights sha256 {info.weights_sha256}",
             "run": f"{info.device}, precision {info.precision}, language {language}",
+            "speakers": f"as in murmur batch, diarizer {SpeakerOptions().diarizer}",
             "counted by": "; ".join(counted),
         }
     )

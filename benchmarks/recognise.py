@@ -1,7 +1,8 @@
 """Run murmur in this process over some recordings, as ``murmur batch`` does, and time it.
 
 What is timed begins with the closed file and ends with the finished transcript: decoding the file,
-finding speech, recognising, word times, stitching. Loading the model is not in it.
+finding speech, recognising, word times, stitching, and who says what where that is asked for. Loading
+the models is not in it.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 from murmur_cli.audio.source import Recording, open_recording
 from murmur_cli.batch import transcribe_all
 from murmur_cli.engine import Engine
+from murmur_cli.finish import SpeakerModels
 from murmur_cli.options import BatchOptions, DecodeOptions
 from murmur_cli.speech.vad import Vad
 from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Transcript
@@ -40,8 +42,22 @@ class Recognition:
         return sum(gap.end - gap.start for transcript in self.transcripts for gap in transcript.gaps)
 
 
-def recognise(paths: Sequence[Path], engine: Engine, *, vad: Vad, language: str | None) -> Recognition:
+def recognise(
+    paths: Sequence[Path],
+    engine: Engine,
+    *,
+    vad: Vad,
+    language: str | None,
+    speaker_models: SpeakerModels | None = None,
+) -> Recognition:
     """Transcribe recordings, each on its own, in one run.
+
+    Args:
+        paths: The recordings.
+        engine: Recognises them.
+        vad: Finds speech.
+        language: What is spoken; None: it is detected, recording by recording.
+        speaker_models: Tell people apart, as in ``murmur batch``; None leaves speakers as the engine names them.
 
     Raises:
         MurmurError: A file cannot be read, or the engine cannot go on: no figure is better than a false one.
@@ -50,7 +66,7 @@ def recognise(paths: Sequence[Path], engine: Engine, *, vad: Vad, language: str 
     cpu, wall = time.process_time(), time.perf_counter()
     recordings = _iter_recordings(paths, sample_rate=engine.sample_rate)
     transcripts = list(
-        transcribe_all(recordings, engine, vad=vad, speaker_models=None, options=options, observer=_Nobody())
+        transcribe_all(recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=_Nobody())
     )
     cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
     return Recognition(tuple(sorted(transcripts, key=lambda t: t.recording_id)), cpu_s, wall_s)
