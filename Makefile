@@ -31,4 +31,4 @@ generate:
 
 bench:
 	$(BIN)/python benchmarks/librispeech.py
-	@echo "Longer ones, to be run by hand: benchmarks/cpu_batch.py benchmarks/long_files.py"
+	@echo "Longer ones, to be run by hand: benchmarks/cpu_batch.py benchmarks/long_files.py benchmarks/diarization.py"

@@ -75,6 +75,7 @@ class SpokenTurn:
 
     start: float
     end: float
+    speaker: str
     text: str
 
     def delay(self, offset: float) -> SpokenTurn:
@@ -125,5 +126,5 @@ def load_stm(path: Path) -> list[SpokenTurn]:
         text = fields[5] if len(fields) > 5 else ""
         if text.startswith("<"):
             text = text.partition(">")[2]
-        turns.append(SpokenTurn(float(fields[3]), float(fields[4]), text.strip()))
+        turns.append(SpokenTurn(float(fields[3]), float(fields[4]), fields[2], text.strip()))
     return sorted(turns, key=lambda turn: turn.start)

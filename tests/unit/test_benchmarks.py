@@ -18,20 +18,20 @@ import pytest
 import soundfile
 
 from murmur_cli.models.catalog import FilePin, PackageSource, Wheel, WheelMember, load_catalog
-from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry, load_scripted
+from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
 from murmur_cli.types import Span
 
 BENCHMARKS = Path(__file__).resolve().parents[2] / "benchmarks"
 sys.path.insert(0, str(BENCHMARKS))  # the programs import their neighbours, as they do when they are run
-children, cpu_batch, librispeech, long_files, report, rivals, scoring, sessions = (
+children, cpu_batch, librispeech, report, rivals, scoring, sessions = (
     importlib.import_module(name)
-    for name in ("children", "cpu_batch", "librispeech", "long_files", "report", "rivals", "scoring", "sessions")
+    for name in ("children", "cpu_batch", "librispeech", "report", "rivals", "scoring", "sessions")
 )
 
 RATE = 16_000
 
 
-@pytest.mark.parametrize("program", ["librispeech.py", "cpu_batch.py", "long_files.py"])
+@pytest.mark.parametrize("program", ["librispeech.py", "cpu_batch.py", "corpus.py", "diarization.py", "long_files.py"])
 def test_programs_start_and_describe_themselves(program: str) -> None:
     done = subprocess.run([sys.executable, BENCHMARKS / program, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
@@ -39,8 +39,9 @@ def test_programs_start_and_describe_themselves(program: str) -> None:
     assert "--json" in done.stdout
 
 
-def test_torch_is_not_loaded_before_the_threads_are_told_to_sleep() -> None:
-    code = "import sys; sys.path.insert(0, sys.argv[1]); import librispeech; sys.exit('torch' in sys.modules)"
+@pytest.mark.parametrize("program", ["librispeech", "corpus"])
+def test_torch_is_not_loaded_before_the_threads_are_told_to_sleep(program: str) -> None:
+    code = f"import sys; sys.path.insert(0, sys.argv[1]); import {program}; sys.exit('torch' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code, BENCHMARKS], check=False).returncode == 0
 
 
@@ -95,10 +96,10 @@ def test_stm_is_read_in_order_of_time(tmp_path: Path) -> None:
         encoding="utf-8",
     )
     turns = scoring.load_stm(path)
-    assert [(turn.start, turn.end, turn.text) for turn in turns] == [
-        (0.0, 1.5, "first turn"),
-        (2.0, 3.5, "second turn"),
-        (4.0, 5.0, ""),
+    assert [(turn.start, turn.end, turn.speaker, turn.text) for turn in turns] == [
+        (0.0, 1.5, "ann", "first turn"),
+        (2.0, 3.5, "bob", "second turn"),
+        (4.0, 5.0, "ann", ""),
     ]
 
 
@@ -350,49 +351,3 @@ def test_long_recordings_have_the_length_and_the_text_that_they_say(
     assert session.reference == "first 0 last 0 first 1 last 1"
     assert [turn.start for turn in session.turns] == [0.5, 1.5, 4.0, 5.0]
     assert samples[int(3.6 * RATE)] == pytest.approx(2 * samples[0], rel=0.05)
-
-
-def test_the_script_for_long_recordings_is_one_that_murmur_reads(tmp_path: Path) -> None:
-    engine = load_scripted(long_files.write_script(tmp_path / "scripted", 60.0))
-    assert engine.sample_rate == RATE
-    assert json.loads((tmp_path / "scripted" / "config.json").read_text(encoding="utf-8")) == {"model_type": "scripted"}
-
-
-def test_a_long_recording_is_measured(tmp_path: Path) -> None:
-    command = tmp_path / "murmur"
-    transcript = {"segments": [{"text": "one two"}, {"text": "three"}], "gaps": [{"start": 1.0, "end": 2.5}]}
-    command.write_text(
-        f"import sys, pathlib\nassert sys.argv[1] == 'batch'\n"
-        f"pathlib.Path(sys.argv[sys.argv.index('--output') + 1]).write_text('''{json.dumps(transcript)}''')\n"
-        "sys.exit(3)\n",
-        encoding="utf-8",
-    )
-    session = sessions.Session(tmp_path / "a.flac", (scoring.SpokenTurn(0.0, 9.0, "one two three four"),), 600.0)
-    run = long_files.measure_file([sys.executable, command, "batch"], session, tmp_path / "t.json")
-    assert (run.exit_code, run.n_segments, run.n_words, run.n_spoken_words, run.gap_s) == (3, 2, 3, 4, 1.5)
-    assert run.minutes == 10.0
-    assert run.cpu_s > 0
-
-
-def test_a_long_recording_without_a_transcript_ends_the_benchmark(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", "import sys; sys.exit('murmur: a.flac: broken')"]
-    session = sessions.Session(tmp_path / "a.flac", (), 600.0)
-    with pytest.raises(SystemExit, match="broken"):
-        long_files.measure_file(command, session, tmp_path / "t.json")
-
-
-def make_run(minutes: float, *, cpu_s: float, peak: float) -> object:
-    return long_files.LongRun(minutes, 0, cpu_s, cpu_s, int(peak), int(peak), 1, 1, 1, 0.0, "")
-
-
-def test_long_goals_compare_with_the_hour() -> None:
-    runs = [
-        make_run(10, cpu_s=60, peak=1e9),
-        make_run(60, cpu_s=300, peak=2.0e9),
-        make_run(240, cpu_s=1500, peak=2.2e9),
-    ]
-    verdicts = long_files._judge(runs)
-    assert [verdict.startswith("goal reached: yes") for verdict in verdicts] == [True, False, True, False]
-    assert "1.100x the memory" in verdicts[2]
-    assert "1.250x the CPU" in verdicts[3]
-    assert long_files._judge(runs[:1]) == []
