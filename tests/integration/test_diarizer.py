@@ -7,10 +7,11 @@ frames from 1 s and of 200 from 17 s, and every 50th feature frame of the former
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -169,13 +170,6 @@ def test_snippets_of_speech_are_of_one_person_at_most(
     assert found.turns or duration_s < 0.6
 
 
-def test_noise_before_people_is_nobody(diarizer: SlotsDiarizer, conversation: Samples) -> None:
-    noise = 0.003 * np.random.default_rng(0).standard_normal(60 * SPEAKER_RATE, dtype=np.float32)
-    found = diarizer.turns([noise, conversation], ANY_NUMBER)
-    assert len(found.voices) == 2
-    assert found.turns[0].start > 60
-
-
 def test_blocks_are_let_go(diarizer: SlotsDiarizer) -> None:
     alive: list[weakref.ref[Samples]] = []
 
@@ -204,13 +198,66 @@ def test_a_voice_is_itself_and_nobody_else(conversation: Samples) -> None:
         embed(1, 1.3)
 
 
+def read_any(path: Path) -> Samples:
+    """Any recording as the diarizer hears it."""
+    samples, rate = soundfile.read(path, dtype="float32", always_2d=True)
+    return soxr.resample(samples.mean(1), rate, SPEAKER_RATE)
+
+
+def join(pieces: Iterable[Samples], *, pause_s: float) -> Samples:
+    pause = np.zeros(round(pause_s * SPEAKER_RATE), np.float32)
+    return np.concatenate([part for piece in pieces for part in (piece, pause)])
+
+
+def read_readers(data_dir: Path) -> dict[str, list[Path]]:
+    """The utterances of each of the six readers of LibriSpeech."""
+    readers: dict[str, list[Path]] = {}
+    for line in (data_dir / "librispeech" / "refs.jsonl").read_text(encoding="utf-8").splitlines():
+        utterance = json.loads(line)
+        readers.setdefault(utterance["speaker"], []).append(data_dir / "librispeech" / utterance["audio"])
+    return readers
+
+
 @pytest.mark.data
 @pytest.mark.parametrize("recording", ["calls/katiesteve_mono.wav 2", "speech/jfk.flac 1"])
 def test_people_are_counted(diarizer: SlotsDiarizer, data_dir: Path, recording: str) -> None:
     name, n_people = recording.split()
-    samples, rate = soundfile.read(data_dir / name, dtype="float32", always_2d=True)
-    found = diarizer.turns([soxr.resample(samples.mean(1), rate, SPEAKER_RATE)], ANY_NUMBER)
+    found = diarizer.turns([read_any(data_dir / name)], ANY_NUMBER)
     assert len(found.voices) == int(n_people)
+
+
+@pytest.mark.data
+def test_one_reader_stays_one(diarizer: SlotsDiarizer, data_dir: Path) -> None:
+    (reader, *_) = read_readers(data_dir).values()
+    signal = join(map(read_any, reader), pause_s=0.5)[: 60 * SPEAKER_RATE]
+    found = diarizer.turns([signal], ANY_NUMBER)
+    assert [voice.speaker for voice in found.voices] == ["S1"]
+    assert found.voices[0].speech_s > 30
+
+
+@pytest.mark.data
+def test_a_dozen_people_are_a_dozen(diarizer: SlotsDiarizer, data_dir: Path) -> None:
+    """Six readers, three of a podcast, a president, two on the telephone: 10 s of each."""
+    readers = [join(map(read_any, paths[:3]), pause_s=0) for paths in read_readers(data_dir).values()]
+    podcast = read_any(data_dir / "calls" / "0.mp3")
+    telephone, _ = soundfile.read(data_dir / "speech" / "stereo_diarization.wav", dtype="float32")
+    starts = (1, 40, 116)  # each of the three is in the middle of a long turn
+    people = [*readers, *(podcast[start * SPEAKER_RATE :] for start in starts)]
+    people += [read_any(data_dir / "speech" / "jfk.flac"), *telephone.T]
+    found = diarizer.turns([join((person[: 10 * SPEAKER_RATE] for person in people), pause_s=0.5)], ANY_NUMBER)
+    assert [voice.speaker for voice in found.voices] == [f"S{i}" for i in range(1, 13)]
+
+
+@pytest.mark.data
+@pytest.mark.parametrize("people", [("george",), ("lucas", "yweweler")])
+def test_words_of_0_3_s_do_not_make_people(diarizer: SlotsDiarizer, data_dir: Path, people: tuple[str, ...]) -> None:
+    """Forty digits of 0.2 to 0.7 s, by each person in turn."""
+    names = [f"{i * 7 % 10}_{people[i % len(people)]}_{i}.wav" for i in range(40)]
+    signal = join((read_any(data_dir / "fsdd" / name) for name in names), pause_s=0.6)
+    found = diarizer.turns([signal], ANY_NUMBER)
+    assert 1 <= len(found.voices) <= len(people)
+    spoken = sum(turn.end - turn.start for turn in found.turns)
+    assert spoken > 10
 
 
 def test_damaged_weights_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
