@@ -170,6 +170,13 @@ def test_snippets_of_speech_are_of_one_person_at_most(
     assert found.turns or duration_s < 0.6
 
 
+def test_five_minutes_of_noise_before_people_are_nobody(diarizer: SlotsDiarizer, conversation: Samples) -> None:
+    hiss = 0.02 * np.random.default_rng(0).standard_normal(300 * SPEAKER_RATE, dtype=np.float32)
+    found = diarizer.turns([hiss, conversation[: 27 * SPEAKER_RATE]], ANY_NUMBER)
+    assert len(found.voices) == 2
+    assert found.turns[0].start > 300
+
+
 def test_blocks_are_let_go(diarizer: SlotsDiarizer) -> None:
     alive: list[weakref.ref[Samples]] = []
 

@@ -22,9 +22,9 @@ PIPELINE = "pyannote/speaker-diarization-community-1"
 
 @pytest.fixture(scope="module")
 def script(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A model folder for the scripted engine, with words for 6 minutes."""
+    """A model folder for the scripted engine, with words for 90 s."""
     folder = tmp_path_factory.mktemp("script")
-    entries = [{"start": i * 0.25, "end": i * 0.25 + 0.2, "text": f"w{i}"} for i in range(1440)]
+    entries = [{"start": i * 0.25, "end": i * 0.25 + 0.2, "text": f"w{i}"} for i in range(360)]
     (folder / "config.json").write_text('{"model_type": "scripted"}')
     (folder / "script.json").write_text(json.dumps({"language": "en", "sample_rate": RATE, "entries": entries}))
     return folder
@@ -54,7 +54,7 @@ def test_people_are_counted_whatever_surrounds_them(
     run_murmur: Callable[..., Finished], script: Path, conversation: Samples, tmp_path: Path
 ) -> None:
     recordings = {
-        "noise_first": np.concatenate([make_pink_noise(300, 0.03), conversation[: 27 * RATE]]),
+        "noise_first": np.concatenate([make_pink_noise(60, 0.03), conversation[: 27 * RATE]]),
         "one_reader": conversation[: 15 * RATE],
         "one_word": conversation[round(1.2 * RATE) : round(1.5 * RATE)],
         "shorter_than_a_window": conversation[round(11.5 * RATE) : round(20.5 * RATE)],
@@ -76,7 +76,7 @@ def test_people_are_counted_whatever_surrounds_them(
         "shorter_than_a_window": ["S1", "S2"],
         "silence": [],
     }
-    assert turns["noise_first"][0][0] > 300
+    assert turns["noise_first"][0][0] > 60
 
 
 def test_a_number_of_speakers_that_cannot_be_heard_is_obeyed_as_far_as_it_goes_and_said(
