@@ -167,7 +167,7 @@ class _Run:
                 sample_rate=recording.sample_rate,
                 language=work.language,
                 damage=recording.damage,
-                provenance=_describe(self._engine, self._options),
+                provenance=self._describe(),
             )
             return finish_recording(
                 recording,
@@ -177,6 +177,16 @@ class _Run:
                 limits=to_limits(self._options.speakers),
                 on_note=partial(self._observer.noted, recording),
             )
+
+    def _describe(self) -> Provenance:
+        return Provenance(
+            murmur_version=__version__,
+            engine=self._engine.info,
+            language=self._options.decode.language,
+            max_chunk_s=self._options.chunk.max_chunk_s,
+            vad_threshold=self._options.vad.vad_threshold,
+            enrolled=() if self._speaker_models is None else tuple(self._speaker_models.enrolled),
+        )
 
     def finish_silent(self) -> Iterator[Transcript]:
         """Finish the recordings in which nobody speaks."""
@@ -200,13 +210,3 @@ def _first_speech(recording: Recording, speech: list[Span]) -> Samples:
         if room == 0:
             break
     return np.concatenate(parts)
-
-
-def _describe(engine: Engine, options: BatchOptions) -> Provenance:
-    return Provenance(
-        murmur_version=__version__,
-        engine=engine.info,
-        language=options.decode.language,
-        max_chunk_s=options.chunk.max_chunk_s,
-        vad_threshold=options.vad.vad_threshold,
-    )

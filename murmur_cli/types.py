@@ -190,13 +190,14 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a transcript came about: enough to make it again."""
+    """How a transcript came about: enough to make it again. ``enrolled`` are those whose voices were known."""
 
     murmur_version: str
     engine: EngineInfo
     language: str | None
     max_chunk_s: float
     vad_threshold: float
+    enrolled: tuple[Speaker, ...]
 
 
 @dataclass(frozen=True, slots=True)

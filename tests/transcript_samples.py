@@ -25,6 +25,7 @@ PROVENANCE = Provenance(
     language=None,
     max_chunk_s=300.0,
     vad_threshold=0.5,
+    enrolled=(Speaker("Ann"),),
 )
 
 

@@ -31,10 +31,14 @@ def to_labels(options: OutputOptions) -> Labels:
 
 
 def label_speakers(transcript: Transcript, labels: Labels) -> Transcript:
-    """Return the transcript as it is to be written; nothing but its speakers changes."""
+    """Return the transcript as it is to be written; nothing but its speakers changes.
+
+    Where speakers are not written, its provenance does not name those who were enrolled either.
+    """
     if labels.are_shown:
         return replace(transcript, segments=rename_speakers(transcript.segments, labels.names))
-    return replace(transcript, segments=tuple(replace(segment, speaker=None) for segment in transcript.segments))
+    segments = tuple(replace(segment, speaker=None) for segment in transcript.segments)
+    return replace(transcript, segments=segments, provenance=replace(transcript.provenance, enrolled=()))
 
 
 def describe_absent(transcript: Transcript, labels: Labels) -> str | None:

@@ -148,6 +148,7 @@ def _check_order(field: Field, parts: Sequence[Segment | Gap]) -> None:
 
 def _to_provenance(field: Field) -> Provenance:
     engine = field.get("engine")
+    enrolled = field.get("enrolled").items() if field.has("enrolled") else ()  # added within version 1
     return Provenance(
         murmur_version=field.get("murmur_version").text(),
         engine=EngineInfo(
@@ -159,4 +160,5 @@ def _to_provenance(field: Field) -> Provenance:
         language=field.get("language").optional_text(),
         max_chunk_s=field.get("max_chunk_s").number(),
         vad_threshold=field.get("vad_threshold").number(),
+        enrolled=tuple(Speaker(name.text()) for name in enrolled),
     )

@@ -203,6 +203,7 @@ def test_an_enrolled_voice_has_its_name_and_the_others_their_numbers(tmp_path: P
     transcript, watch = transcribe(path, script, diarizer, enrolled=enrolled)
     assert who(transcript) == [ANN, S1, S1, ANN, ANN, S1][: len(script)]
     assert watch.notes == [f"{path}: nobody in it is surely Bob"]
+    assert transcript.provenance.enrolled == (ANN, "Bob")
 
 
 def test_a_recording_in_which_nothing_is_said_is_not_diarized(tmp_path: Path) -> None:

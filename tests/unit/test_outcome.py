@@ -20,7 +20,7 @@ GAP = Gap(2.0, 3.0, "repetition loop")
 def make_transcript(
     *segments: Segment, gaps: tuple[Gap, ...] = (), damage: str | None = None, source: str = "a.wav"
 ) -> Transcript:
-    provenance = Provenance("0", EngineInfo("m", "0", "cpu", "none"), None, 300.0, 0.5)
+    provenance = Provenance("0", EngineInfo("m", "0", "cpu", "none"), None, 300.0, 0.5, ())
     return Transcript(RecordingId(0), source, segments, 10.0, gaps, "en", damage, provenance)
 
 

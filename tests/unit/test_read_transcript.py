@@ -103,6 +103,14 @@ def test_fields_of_a_later_murmur_are_passed_over(tmp_path: Path) -> None:
     assert load(path).segments[0].text == "Good  morning."
 
 
+def test_a_transcript_from_before_voices_could_be_known_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path, conversation())
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert content["provenance"].pop("enrolled") == ["Ann"]
+    path.write_text(json.dumps(content), encoding="utf-8")
+    assert load(path).provenance.enrolled == ()
+
+
 Spoil = Callable[[dict[str, Any]], object]
 
 SPOILED: dict[str, Spoil] = {
@@ -126,6 +134,7 @@ SPOILED: dict[str, Spoil] = {
     "gaps[1]": lambda t: t["gaps"].reverse(),
     "audio.duration": lambda t: t["audio"].update(duration=None),
     "provenance.engine": lambda t: t["provenance"]["engine"].pop("model"),
+    "provenance.enrolled[0]": lambda t: t["provenance"].update(enrolled=[None]),
 }
 
 
