@@ -28,7 +28,7 @@ def main() -> None:
     args = parser.parse_args()
 
     options = ModelOptions(model=args.model, device="cpu", dtype=args.dtype)
-    engine = load_engine(options, on_choice=lambda _: None, on_progress=None)
+    engine = load_engine(options, on_note=lambda _: None, on_progress=None)
     vad = load_silero(VadOptions())
     load_cpu_s = time.process_time()  # from the start of the process
 

@@ -23,7 +23,7 @@ from pathlib import Path
 from recognise import Recognition, recognise
 from report import Report, Table, describe_run, format_report, write_report
 
-from murmur_cli.engine import Answer, Engine, Job
+from murmur_cli.engine import Answer, Engine, Extras, Job
 from murmur_cli.finish import SpeakerModels
 from murmur_cli.options import NORMALIZERS, ModelOptions, ScoreOptions, SpeakerOptions, VadOptions
 from murmur_cli.score import Figure, Score, score_pairs
@@ -84,6 +84,11 @@ class TimedEngine:
         """Which model, and how it runs."""
         return self._engine.info
 
+    @property
+    def extras(self) -> Extras:
+        """What the engine does."""
+        return self._engine.extras
+
     def resolve_language(self, language: str) -> str:
         """The engine's code of a language."""
         return self._engine.resolve_language(language)
@@ -128,7 +133,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
     items = find_items(args.folder)
     engine = load_engine(
-        ModelOptions(model=args.model, device=args.device, dtype=args.dtype), on_choice=print, on_progress=None
+        ModelOptions(model=args.model, device=args.device, dtype=args.dtype), on_note=print, on_progress=None
     )
     speaker_models = load_speaker_models(SpeakerOptions().diarizer, offline=False)
     language = None if args.language == "auto" else args.language

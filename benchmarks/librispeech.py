@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     from murmur_cli.models.silero import load_silero  # noqa: PLC0415
 
     options = ModelOptions(model=args.model, dtype=args.dtype)
-    engine = load_engine(options, on_choice=lambda _: None, on_progress=None)
+    engine = load_engine(options, on_note=lambda _: None, on_progress=None)
     vad = load_silero(VadOptions())
     language = None if args.language == "auto" else args.language
     rows = [measure_row(name, files, engine, vad=vad, language=language) for name, files in _list_sets(args.data)]

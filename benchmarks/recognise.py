@@ -14,11 +14,11 @@ from pathlib import Path
 
 from murmur_cli.audio.source import Recording, open_recording
 from murmur_cli.batch import transcribe_all
-from murmur_cli.engine import Engine
+from murmur_cli.engine import Answer, Engine
 from murmur_cli.finish import SpeakerModels
-from murmur_cli.options import BatchOptions, DecodeOptions
+from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions
 from murmur_cli.speech.vad import Vad
-from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Transcript
+from murmur_cli.types import Chunk, RecordingId, Transcript
 
 __all__ = ["Recognition", "join_text", "recognise"]
 
@@ -48,6 +48,7 @@ def recognise(
     *,
     vad: Vad,
     language: str | None,
+    max_chunk_s: float = 300.0,
     speaker_models: SpeakerModels | None = None,
 ) -> Recognition:
     """Transcribe recordings, each on its own, in one run.
@@ -57,12 +58,13 @@ def recognise(
         engine: Recognises them.
         vad: Finds speech.
         language: What is spoken; None: it is detected, recording by recording.
+        max_chunk_s: The longest chunk.
         speaker_models: Tell people apart, as in ``murmur batch``; None leaves speakers as the engine names them.
 
     Raises:
         MurmurError: A file cannot be read, or the engine cannot go on: no figure is better than a false one.
     """
-    options = BatchOptions(decode=DecodeOptions(language=language))
+    options = BatchOptions(chunk=ChunkOptions(max_chunk_s=max_chunk_s), decode=DecodeOptions(language=language))
     cpu, wall = time.process_time(), time.perf_counter()
     recordings = _iter_recordings(paths, sample_rate=engine.sample_rate)
     transcripts = list(
@@ -88,7 +90,7 @@ class _Nobody:
     def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
         """A recording is cut into chunks."""
 
-    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
         """A chunk is decoded, or has failed."""
 
     def noted(self, recording: Recording, text: str) -> None:

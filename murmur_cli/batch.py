@@ -7,18 +7,20 @@ file. A recording is opened when the engine asks for its first chunk and closed 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
+from murmur_cli.audio.levels import Level, measure_level
 from murmur_cli.audio.source import Recording
 from murmur_cli.engine import Answer, Engine, Job
 from murmur_cli.errors import MurmurError
 from murmur_cli.finish import SpeakerModels, finish_recording
 from murmur_cli.options import BatchOptions
+from murmur_cli.speakers.channels import forget_speakers
 from murmur_cli.speakers.limits import to_limits
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
@@ -28,6 +30,7 @@ from murmur_cli.version import __version__
 
 __all__ = ["Observer", "transcribe_all"]
 
+_PIECE_S = 30.0  # of signal that are looked at together
 _LANGUAGE_S = 30.0  # the first 30 s of speech decide the language of a recording
 
 
@@ -38,7 +41,7 @@ class Observer(Protocol):
         """A recording is decoded from its file and cut into chunks."""
         ...
 
-    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
         """A chunk is decoded, or has failed."""
         ...
 
@@ -53,6 +56,7 @@ class _Work:
 
     recording: Recording
     chunks: tuple[Chunk, ...]
+    level: Level
     language: str | None
     answers: dict[int, Hypothesis | DecodeError] = field(default_factory=dict)
 
@@ -134,7 +138,17 @@ class _Run:
                 continue
             self._open[recording.recording_id] = work
             for chunk in work.chunks:
-                yield Job(recording.recording_id, chunk, recording.samples(chunk.span), work.language)
+                yield self._ask(work, chunk)
+
+    def _ask(self, work: _Work, chunk: Chunk) -> Job:
+        return Job(
+            recording_id=work.recording.recording_id,
+            chunk=chunk,
+            samples=work.recording.samples(chunk.span),
+            level=work.level,
+            language=work.language,
+            context=self._options.decode.context,
+        )
 
     def _plan(self, recording: Recording) -> _Work:
         """Find the speech of a recording, cut it into chunks and settle its language."""
@@ -146,13 +160,15 @@ class _Run:
         language = self._language
         if language is None and speech:
             language = self._engine.detect_language(_first_speech(recording, speech))
-        return _Work(recording, tuple(chunks), language)
+        level = measure_level(_iter_pieces(recording, chunks))
+        return _Work(recording, tuple(chunks), level, language)
 
     def take(self, answer: Answer) -> _Work | None:
         """Note an answer; returns the recording if it was its last one."""
         work = self._open[answer.recording_id]
-        work.answers[answer.index] = answer.result
-        self._observer.answered(work.recording, work.chunks[answer.index], answer.result)
+        is_channel = self._options.audio.channels == "speakers"
+        work.answers[answer.index] = forget_speakers(answer.result) if is_channel else answer.result
+        self._observer.answered(work.recording, work.chunks[answer.index], answer)
         if len(work.answers) < len(work.chunks):
             return None
         return self._open.pop(answer.recording_id)
@@ -197,6 +213,14 @@ class _Run:
         """Let go of what was not finished."""
         for work in (*self._open.values(), *self._silent):
             work.recording.close()
+
+
+def _iter_pieces(recording: Recording, chunks: Sequence[Chunk]) -> Iterator[Samples]:
+    """Yield the signal of all chunks, at most 30 s at a time."""
+    n_piece = round(_PIECE_S * recording.sample_rate)
+    for chunk in chunks:
+        for start in range(chunk.span.start, chunk.span.end, n_piece):
+            yield recording.samples(Span(start, min(start + n_piece, chunk.span.end)))
 
 
 def _first_speech(recording: Recording, speech: list[Span]) -> Samples:

@@ -10,23 +10,63 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
 
+from murmur_cli.audio.levels import Level
+from murmur_cli.errors import UsageError
 from murmur_cli.types import Chunk, DecodeError, EngineInfo, Hypothesis, RecordingId, Samples
 
-__all__ = ["Answer", "Engine", "Job"]
+__all__ = ["Answer", "ChunkStats", "Engine", "Extras", "Job", "require_extras"]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Extras:
+    """What one engine does and another does not, and what a user wants of it.
+
+    Times of words, a text that is read before the audio, noise in what is heard, chunks side by side, and what is
+    forgotten of them, statistics.
+    """
+
+    word_times: bool = False
+    context: bool = False
+    acoustic_noise: bool = False
+    batch_size: bool = False
+    evict: bool = False
+    stats: bool = False
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Job:
     """One chunk to decode.
 
-    ``samples`` is the signal of ``chunk.span``, shape (n_samples,), at the engine's rate.
-    ``language`` is a code such as ``en``, or None where the engine decides by itself.
+    ``samples`` is the signal of ``chunk.span``, shape (n_samples,), at the engine's rate. ``level`` is that of
+    all chunks of the recording together, so that one gain can be found for them. ``language`` is a code such as
+    ``en``, or None where the engine decides by itself. ``context`` is what the engine should have read before.
     """
 
     recording_id: RecordingId
     chunk: Chunk
     samples: Samples
+    level: Level
     language: str | None
+    context: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChunkStats:
+    """What a chunk cost. Times are the host's: they differ from run to run, so they are no part of a hypothesis.
+
+    ``seconds`` is from the chunk's admission to its answer, while others were decoded beside it; ``prompt_s`` of
+    these went to its audio and its prompt. ``live_share`` is the mean share of the batch that was at work
+    meanwhile. ``n_kept`` cells of the KV memory were left in the end of the ``n_logical`` that were written.
+    """
+
+    n_prompt: int
+    n_tokens: int
+    n_retries: int
+    seconds: float
+    prompt_s: float
+    live_share: float
+    n_kept: int
+    n_logical: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +76,7 @@ class Answer:
     recording_id: RecordingId
     index: int
     result: Hypothesis | DecodeError
+    stats: ChunkStats | None = None
 
 
 class Engine(Protocol):
@@ -49,6 +90,11 @@ class Engine(Protocol):
     @property
     def info(self) -> EngineInfo:
         """Which model this is and how it runs."""
+        ...
+
+    @property
+    def extras(self) -> Extras:
+        """What it does that others do not."""
         ...
 
     def resolve_language(self, language: str) -> str:
@@ -74,3 +120,25 @@ class Engine(Protocol):
             DeviceError: The device is out of memory.
         """
         ...
+
+
+_EXTRAS = {
+    "word_times": ("--word-times", "gives no times of words"),
+    "context": ("--context", "reads no text beforehand"),
+    "acoustic_noise": ("--acoustic-noise", "hears without noise"),
+    "batch_size": ("--batch-size", "decodes chunks one by one"),
+    "evict": ("--evict", "forgets nothing of a chunk while it decodes it"),
+    "stats": ("--stats", "keeps no statistics"),
+}
+
+
+def require_extras(engine: Engine, wanted: Extras) -> None:
+    """Refuse to run where an option would do nothing.
+
+    Raises:
+        UsageError: The engine does not do one of the things that are wanted.
+    """
+    for name, (option, problem) in _EXTRAS.items():
+        if getattr(wanted, name) and not getattr(engine.extras, name):
+            hint = "leave it out, or choose another --model"
+            raise UsageError(f"{engine.info.model} {problem}", where=option, hint=hint)

@@ -94,10 +94,10 @@ def _name_by_turns(listener: _Listener, facts: RecordingFacts, answers: Answers)
 
 
 def _name_by_engine(listener: _Listener, facts: RecordingFacts, answers: Answers) -> tuple[Transcript, Sequence[Voice]]:
-    """Find out who the engine's speakers of each chunk are; those of a single chunk are who they are."""
+    """Find out who the engine's speakers of each chunk are; those of a single chunk decoded as one are who they are."""
     located = locate_speakers(facts, answers)
-    talks = [LocalTalk(chunk, speaker, stretches) for (chunk, speaker), stretches in located.items()]
-    is_split = len({talk.chunk for talk in talks}) > 1
+    talks = [LocalTalk(place, speaker, stretches) for (place, speaker), stretches in located.items()]
+    is_split = len({talk.place for talk in talks}) > 1
     if is_split or listener.models.enrolled:
         talks = hear_voices(talks, read=listener.recording.speech, embedder=listener.models.embedder)
     diarization = listener.diarize() if is_split else _NO_DIARIZATION

@@ -14,8 +14,10 @@ __all__ = [
     "CHANNELS",
     "COLORS",
     "DTYPES",
+    "EVICT",
     "FORMATS",
     "METRICS",
+    "MOST_ROWS",
     "MOST_SPEAKERS",
     "NORMALIZERS",
     "PROGRESS",
@@ -52,6 +54,12 @@ CHANNELS = ("mix", "speakers")
 DTYPES = ("auto", "float32", "bfloat16", "float16")
 """The precisions of a model, as ``--dtype`` spells them."""
 
+EVICT = ("auto", "none", "output", "speech", "both")
+"""What a model forgets of a chunk while it decodes it, as ``--evict`` spells it."""
+
+MOST_ROWS = 1024
+"""The most chunks that can be decoded side by side."""
+
 MOST_SPEAKERS = 100
 """The most people that can be asked for: more is a slip of the finger."""
 
@@ -63,14 +71,28 @@ def _require(option: str, problem: str, hint: str, *, unless: bool) -> None:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelOptions:
-    """Which recogniser, and how it runs."""
+    """Which recogniser, and how it runs.
+
+    ``batch_size`` is how many chunks are decoded side by side, or ``auto``: as many as the memory takes. ``evict`` is
+    what is forgotten of a chunk while it is decoded; ``auto``: its audio, if more chunks go side by side then.
+    ``force`` runs a model even where it is too slow to be of use.
+    """
 
     model: str = "auto"
     device: str = "auto"
     dtype: str = "auto"
+    batch_size: str = "auto"
+    evict: str = "auto"
     offline: bool = False
+    force: bool = False
 
     def __post_init__(self) -> None:
+        known = self.evict in EVICT
+        _require("--evict", f"no such way: {self.evict}", f"choose from {', '.join(EVICT)}", unless=known)
+        number = re.fullmatch(r"[0-9]{1,4}", self.batch_size) is not None and 1 <= int(self.batch_size) <= MOST_ROWS
+        hint = f"give auto or a number from 1 to {MOST_ROWS}"
+        problem = f"neither a number nor auto: {self.batch_size}"
+        _require("--batch-size", problem, hint, unless=number or self.batch_size == "auto")
         choices = ", ".join(DTYPES)
         _require("--dtype", f"no such precision: {self.dtype}", f"choose from {choices}", unless=self.dtype in DTYPES)
         kind, _, index = self.device.partition(":")
@@ -125,9 +147,19 @@ class ChunkOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DecodeOptions:
-    """What the recogniser is told. ``language`` None means: detect it, once per recording."""
+    """What the recogniser is told.
+
+    ``language`` None means: detect it, once per recording. ``context`` is a text that it reads before the audio, or
+    ``@FILE`` that holds one. ``acoustic_noise`` is the seed of the noise that is added to what it hears; None: none.
+    """
 
     language: str | None = None
+    context: str | None = None
+    acoustic_noise: int | None = None
+
+    def __post_init__(self) -> None:
+        sane = self.acoustic_noise is None or 0 <= self.acoustic_noise < 2**63
+        _require("--acoustic-noise", f"{self.acoustic_noise} is no seed", "give a number from 0", unless=sane)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,15 +199,16 @@ class SpeakerOptions:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputOptions:
-    """What is written where, and how. ``output`` is a file, a folder, or ``-`` for stdout.
+    """What is written where, and how.
 
-    ``speaker_names`` are new names for speakers, as in ``S1=Ann,S2=Bob``.
+    ``output`` is a file, a folder, or ``-`` for stdout. ``word_times`` None writes the times of words where there are
+    any. ``speaker_names`` are new names for speakers, as in ``S1=Ann,S2=Bob``.
     """
 
     format: tuple[str, ...] = ()
     output: str | None = None
     overwrite: bool = False
-    word_times: bool = True
+    word_times: bool | None = None
     speaker_names: str | None = None
     no_speakers: bool = False
 
@@ -185,11 +218,17 @@ class OutputOptions:
         shown = self.speaker_names is None or not self.no_speakers
         _require("--speaker-names", "goes against --no-speakers", "choose one", unless=shown)
 
+    @property
+    def writes_word_times(self) -> bool:
+        """Whether the times of words are written where there are any."""
+        return self.word_times is not False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """How a run behaves towards the person who watches it; nothing here changes a transcript."""
 
+    stats: str | None = None
     fail_fast: bool = False
     progress: str = "auto"
     color: str = "auto"

@@ -16,6 +16,7 @@ import numpy.typing as npt
 __all__ = [
     "SPEECH_RATE",
     "Chunk",
+    "ChunkPart",
     "DecodeError",
     "EngineInfo",
     "Gap",
@@ -45,7 +46,7 @@ RecordingId = NewType("RecordingId", int)
 """Position of a recording in one run."""
 
 LocalSpeaker = NewType("LocalSpeaker", int)
-"""The model's own number for a speaker; it means nothing outside its chunk."""
+"""The model's own number for a speaker; it means nothing outside its part of its chunk."""
 
 Speaker = NewType("Speaker", str)
 """A name that holds for the whole recording: ``S1``, or an enrolled name."""
@@ -82,6 +83,14 @@ class Chunk:
     forced_cut: bool
 
 
+@dataclass(frozen=True, slots=True, order=True)
+class ChunkPart:
+    """What was decoded as one, in which a local speaker is one person: a chunk, or a part of it decoded apart."""
+
+    chunk: int
+    part: int = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Word:
     """A word with its times in seconds and the model's probability in [0, 1].
@@ -98,7 +107,10 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class HypSegment:
-    """A stretch of a hypothesis; times are seconds from the chunk's start."""
+    """A stretch of a hypothesis; times are seconds from the chunk's start.
+
+    ``part``: parts of a chunk that were decoded apart number their speakers apart.
+    """
 
     start: float
     end: float
@@ -106,6 +118,7 @@ class HypSegment:
     speaker: LocalSpeaker | None
     words: tuple[Word, ...]
     language: str | None
+    part: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +193,13 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class EngineInfo:
-    """Which model answered, and how it was run."""
+    """Which model answered, and how it was run. ``eviction`` is what was forgotten of a chunk while it was decoded."""
 
     model: str
     weights_sha256: str
     device: str
     precision: str
+    eviction: str = "none"
 
 
 @dataclass(frozen=True, slots=True)

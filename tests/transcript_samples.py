@@ -52,9 +52,9 @@ def make_segment(
 
 
 def make_hyp(
-    start: float, end: float, text: str, *, speaker: int | None = None, words: Sequence[Word] = ()
+    start: float, end: float, text: str, *, speaker: int | None = None, words: Sequence[Word] = (), part: int = 0
 ) -> HypSegment:
-    return HypSegment(start, end, text, None if speaker is None else LocalSpeaker(speaker), tuple(words), "en")
+    return HypSegment(start, end, text, None if speaker is None else LocalSpeaker(speaker), tuple(words), "en", part)
 
 
 def make_chunk(index: int, start: int, end: int, *, forced_cut: bool = False) -> Chunk:

@@ -6,13 +6,14 @@ Ordinary recordings need none, and then not a bit of them is changed.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 
 from murmur_cli.types import Samples
 
-__all__ = ["Correction", "Levels"]
+__all__ = ["Correction", "Level", "Levels", "measure_level"]
 
 # Codecs and filters overshoot a signal at full scale by one or two dB; that is no fault of the file.
 _OVERSHOOT = 1.25
@@ -68,3 +69,21 @@ class Levels:
         offset = mean if abs(mean) > _LARGEST_MEAN else 0.0
         peak = max(self._high - offset, offset - self._low)
         return Correction(offset=offset, gain=1.0 / peak if peak > _OVERSHOOT else 1.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """How loud a signal is: root mean square and highest absolute value, full scale is 1."""
+
+    rms: float
+    peak: float
+
+
+def measure_level(blocks: Iterable[Samples]) -> Level:
+    """Measure a signal that comes in blocks, each of shape (n_samples,)."""
+    power, peak, n_samples = 0.0, 0.0, 0
+    for block in blocks:
+        power += float(np.square(block, dtype=np.float64).sum())
+        peak = max(peak, float(np.abs(block).max(initial=0.0)))
+        n_samples += len(block)
+    return Level(math.sqrt(power / max(n_samples, 1)), peak)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain, count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from murmur_cli.cli import options as cli
-from murmur_cli.errors import AudioError, OutputError
+from murmur_cli.cli.inputs import find_present, open_all, read_context
+from murmur_cli.errors import OutputError
 from murmur_cli.options import (
     AudioOptions,
     BatchOptions,
@@ -24,14 +22,13 @@ from murmur_cli.options import (
 )
 
 if TYPE_CHECKING:
-    from murmur_cli.audio.source import Recording
     from murmur_cli.cli.outcome import Outcome
     from murmur_cli.cli.render import Talk
-    from murmur_cli.speakers.channels import ChannelMerger
+    from murmur_cli.engine import Extras
     from murmur_cli.speakers.enrol import Enrolment
     from murmur_cli.speakers.voices import VoiceVector
     from murmur_cli.transcript.outputs import OutputPlan
-    from murmur_cli.types import RecordingId, Speaker, Transcript
+    from murmur_cli.types import Speaker, Transcript
 
 __all__ = ["OPTIONS", "batch"]
 
@@ -54,14 +51,19 @@ def batch(
     format: cli.Format = None,
     output: cli.Output = None,
     overwrite: cli.Overwrite = False,
-    word_times: cli.WordTimes = True,
+    word_times: cli.WordTimes = None,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
     model: cli.Model = "auto",
     device: cli.Device = "auto",
     dtype: cli.Dtype = "auto",
+    batch_size: cli.BatchSize = "auto",
+    evict: cli.Evict = "auto",
     language: cli.Language = None,
+    context: cli.Context = None,
+    acoustic_noise: cli.AcousticNoise = None,
     offline: cli.Offline = False,
+    force: cli.Force = False,
     speakers: cli.Speakers = "auto",
     min_speakers: cli.MinSpeakers = None,
     max_speakers: cli.MaxSpeakers = None,
@@ -72,6 +74,7 @@ def batch(
     min_speech_ms: cli.MinSpeechMs = 150,
     min_silence_ms: cli.MinSilenceMs = 100,
     speech_pad_ms: cli.SpeechPadMs = 400,
+    stats: cli.Stats = None,
     fail_fast: cli.FailFast = False,
     progress: cli.Progress = "auto",
     color: cli.Color = "auto",
@@ -103,10 +106,13 @@ def batch(
         min_silence_ms=min_silence_ms,
         speech_pad_ms=speech_pad_ms,
     )
-    chunk, decode = ChunkOptions(max_chunk_s=max_chunk_s), DecodeOptions(language=language)
-    model_options = ModelOptions(model=model, device=device, dtype=dtype, offline=offline)
+    chunk = ChunkOptions(max_chunk_s=max_chunk_s)
+    decode = DecodeOptions(language=language, context=read_context(context), acoustic_noise=acoustic_noise)
+    model_options = ModelOptions(
+        model=model, device=device, dtype=dtype, batch_size=batch_size, evict=evict, offline=offline, force=force
+    )
     run_options = RunOptions(
-        fail_fast=fail_fast, progress=progress, color=color, quiet=quiet, verbose=verbose, debug=debug
+        stats=stats, fail_fast=fail_fast, progress=progress, color=color, quiet=quiet, verbose=verbose, debug=debug
     )
     speaker_options = SpeakerOptions(
         speakers=speakers,
@@ -128,6 +134,8 @@ def _run(
     from murmur_cli.cli.progress import make_progress
     from murmur_cli.cli.pull import PullDisplay
     from murmur_cli.cli.render import Talk, make_console
+    from murmur_cli.cli.stats import StatsLog
+    from murmur_cli.engine import require_extras
     from murmur_cli.models.diarizers import load_speaker_models
     from murmur_cli.models.load import load_engine
     from murmur_cli.models.silero import load_silero
@@ -141,47 +149,52 @@ def _run(
     enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
     plans = plan_outputs(paths, output)
     outcome = Outcome(talk, fail_fast=run.fail_fast)
-    present = _find_present(paths, outcome)
+    present = find_present(paths, outcome)
     if not present or outcome.is_over():
         return outcome.exit_code
     enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
     with PullDisplay(console, quiet=run.quiet) as pull:
-        engine = load_engine(model, on_choice=talk.note, on_progress=pull.show)
+        engine = load_engine(model, options=options, on_note=talk.note, on_progress=pull.show)
+    require_extras(engine, _name_extras(model, options, output=output, run=run))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     speaker_models = None
     if options.speakers.speakers != "none" and options.audio.channels != "speakers":
         speaker_models = load_speaker_models(options.speakers.diarizer, offline=model.offline)
         speaker_models = replace(speaker_models, enrolled=enrolled)
     merger = ChannelMerger()
-    recordings = _open_all(
+    recordings = open_all(
         present, sample_rate=engine.sample_rate, options=options.audio, merger=merger, talk=talk, outcome=outcome
     )
     vad = load_silero(options.vad)
-    with make_progress(console, run, n_files=len(present), on_note=talk.note) as progress:
+    with (
+        make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
+        StatsLog(run.stats, overwrite=output.overwrite, observer=progress) as log,
+    ):
         transcripts = transcribe_all(
-            recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=progress
+            recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=log
         )
         for transcript in merger.iter_files(transcripts):
             if absent := describe_absent(transcript, labels):
                 talk.note(f"{transcript.source}: {absent}")
             labelled = label_speakers(transcript, labels)
-            _write(labelled, plans[transcript.recording_id], word_times=output.word_times, outcome=outcome)
+            _write(labelled, plans[transcript.recording_id], word_times=output.writes_word_times, outcome=outcome)
             if outcome.is_over():
                 break
     return outcome.exit_code
 
 
-def _find_present(paths: Sequence[str], outcome: Outcome) -> list[tuple[RecordingId, str]]:
-    """Say at once which files are missing, before a model is fetched for nothing."""
-    from murmur_cli.types import RecordingId
+def _name_extras(model: ModelOptions, options: BatchOptions, *, output: OutputOptions, run: RunOptions) -> Extras:
+    """Name what was asked for that not every engine does."""
+    from murmur_cli.engine import Extras
 
-    present = []
-    for index, path in enumerate(paths):
-        if Path(path).exists():
-            present.append((RecordingId(index), path))
-        else:
-            outcome.failed(AudioError("no such file", where=path, hint="check the name"))
-    return present
+    return Extras(
+        word_times=output.word_times is True,
+        context=options.decode.context is not None,
+        acoustic_noise=options.decode.acoustic_noise is not None,
+        batch_size=model.batch_size != "auto",
+        evict=model.evict not in ("auto", "none"),
+        stats=run.stats is not None,
+    )
 
 
 def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker, VoiceVector]:
@@ -190,51 +203,6 @@ def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker,
     from murmur_cli.speakers.enrolled_voices import hear_enrolled
 
     return hear_enrolled(enrolments, load_slots_diarizer(), on_note=talk.note)
-
-
-def _open_all(
-    paths: Sequence[tuple[RecordingId, str]],
-    *,
-    sample_rate: int,
-    options: AudioOptions,
-    merger: ChannelMerger,
-    talk: Talk,
-    outcome: Outcome,
-) -> Iterator[Recording]:
-    """Open the files one by one; one that cannot be read is said and passed over.
-
-    The first recording of a file, and so its transcript, has the file's number; other channels come after all files.
-    """
-    from murmur_cli.audio.source import open_recordings
-    from murmur_cli.types import RecordingId
-
-    spare = map(RecordingId, count(1 + max(recording_id for recording_id, _ in paths)))
-    for recording_id, path in paths:
-        if outcome.is_over():
-            return
-        try:
-            ids = chain([recording_id], spare)
-            recordings = open_recordings(path, ids=ids, sample_rate=sample_rate, options=options)
-        except AudioError as error:
-            outcome.failed(error)
-            continue
-        for recording in recordings:
-            for note in recording.notes:
-                talk.note(f"{path}: {note}")
-        if options.channels == "speakers":
-            merger.expect(recording.recording_id for recording in recordings)
-        yield from _hand_out(recordings)
-
-
-def _hand_out(recordings: Sequence[Recording]) -> Iterator[Recording]:
-    """Yield the recordings, and close those that nobody comes for."""
-    waiting = deque(recordings)
-    try:
-        while waiting:
-            yield waiting.popleft()
-    finally:
-        for recording in waiting:
-            recording.close()
 
 
 def _write(transcript: Transcript, plan: OutputPlan, *, word_times: bool, outcome: Outcome) -> None:

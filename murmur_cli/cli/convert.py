@@ -42,7 +42,7 @@ def convert(
     format: cli.Format = None,
     output: cli.Output = None,
     overwrite: cli.Overwrite = False,
-    word_times: cli.WordTimes = True,
+    word_times: cli.WordTimes = None,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
     quiet: cli.Quiet = False,
@@ -82,7 +82,7 @@ def _run(paths: Sequence[str], options: OutputOptions, *, run: RunOptions) -> Ex
     for i, plan in enumerate(plan_outputs(paths, options)):
         try:
             transcript = load_transcript(plan.source, recording_id=RecordingId(i))
-            write_outputs(label_speakers(transcript, labels), plan, word_times=options.word_times)
+            write_outputs(label_speakers(transcript, labels), plan, word_times=options.writes_word_times)
         except (TranscriptError, OutputError) as error:
             talk.error(error)
             n_failed += 1

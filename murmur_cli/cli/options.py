@@ -10,17 +10,22 @@ from typing import Annotated
 
 import typer
 
-from murmur_cli.options import CHANNELS, COLORS, FORMATS, PROGRESS
+from murmur_cli.options import CHANNELS, COLORS, EVICT, FORMATS, PROGRESS
 
 __all__ = [
+    "AcousticNoise",
+    "BatchSize",
     "Channels",
     "Color",
+    "Context",
     "Debug",
     "Device",
     "Diarizer",
     "Dtype",
     "Enrol",
+    "Evict",
     "FailFast",
+    "Force",
     "Format",
     "Language",
     "MaxChunkS",
@@ -39,6 +44,7 @@ __all__ = [
     "SpeakerNames",
     "Speakers",
     "SpeechPadMs",
+    "Stats",
     "VadThreshold",
     "Verbose",
     "WordTimes",
@@ -81,7 +87,7 @@ Overwrite = Annotated[
     bool, typer.Option("--overwrite", help="Replace transcripts that exist.", rich_help_panel=_OUTPUT)
 ]
 WordTimes = Annotated[
-    bool,
+    bool | None,
     typer.Option(
         "--word-times/--no-word-times", help="Times of every word, in json and jsonl.", rich_help_panel=_OUTPUT
     ),
@@ -112,6 +118,24 @@ Device = Annotated[str, typer.Option("--device", help="auto, cpu, cuda, cuda:N o
 Dtype = Annotated[
     str, typer.Option("--dtype", help="auto (fast), float32 (exact), bfloat16 or float16.", rich_help_panel=_MODEL)
 ]
+BatchSize = Annotated[
+    str,
+    typer.Option(
+        "--batch-size", help="Chunks decoded side by side: auto or a number.", metavar="N", rich_help_panel=_MODEL
+    ),
+]
+Evict = Annotated[
+    str,
+    typer.Option(
+        "--evict",
+        help=f"What is forgotten of a chunk while it is decoded: {', '.join(EVICT)}.",
+        metavar="WHAT",
+        rich_help_panel=_MODEL,
+    ),
+]
+Force = Annotated[
+    bool, typer.Option("--force", help="Run a model even where it is too slow to be of use.", rich_help_panel=_MODEL)
+]
 Offline = Annotated[bool, typer.Option("--offline", help="Use no network.", rich_help_panel=_MODEL)]
 Language = Annotated[
     str | None,
@@ -119,6 +143,25 @@ Language = Annotated[
         "--language",
         help="Spoken language, such as en. Detected when not given.",
         metavar="CODE",
+        rich_help_panel=_MODEL,
+    ),
+]
+
+Context = Annotated[
+    str | None,
+    typer.Option(
+        "--context",
+        help="What the model should know: names, topic; @FILE reads it from a file.",
+        metavar="TEXT",
+        rich_help_panel=_MODEL,
+    ),
+]
+AcousticNoise = Annotated[
+    int | None,
+    typer.Option(
+        "--acoustic-noise",
+        help="Add noise to what the model hears, as its authors do, from this seed.",
+        metavar="SEED",
         rich_help_panel=_MODEL,
     ),
 ]
@@ -164,6 +207,15 @@ SpeechPadMs = Annotated[
     int, typer.Option("--speech-pad-ms", help="Speech is widened by this on both sides.", rich_help_panel=_SPEECH)
 ]
 
+Stats = Annotated[
+    str | None,
+    typer.Option(
+        "--stats",
+        help="Write what each chunk cost into this file, as JSON lines.",
+        metavar="FILE",
+        rich_help_panel=_RUN,
+    ),
+]
 FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.", rich_help_panel=_RUN)]
 Progress = Annotated[
     str,

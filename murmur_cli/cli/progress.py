@@ -17,8 +17,9 @@ from rich import progress as rich_progress
 from rich.console import Console
 
 from murmur_cli.audio.source import Recording
+from murmur_cli.engine import Answer
 from murmur_cli.options import RunOptions
-from murmur_cli.types import Chunk, DecodeError, Hypothesis
+from murmur_cli.types import Chunk
 
 __all__ = ["BatchProgress", "make_progress"]
 
@@ -61,9 +62,9 @@ class BatchProgress:
         self._done_s += (recording.duration - speech_s) / recording.part.n_parts
         self._show()
 
-    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
         """Count a chunk as done, failed or not."""
-        del result
+        del answer
         self._has_answers = True
         self._done_s += chunk.span.n_samples / recording.sample_rate / recording.part.n_parts
         self._show()

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.engine import Answer, Job
+from murmur_cli.engine import Answer, Extras, Job
 from murmur_cli.errors import WeightsError
 from murmur_cli.types import DecodeError, EngineInfo, Hypothesis, HypSegment, LocalSpeaker, Samples, Span
 
@@ -55,6 +55,11 @@ class ScriptedEngine:
         """The script's name is ``scripted``; its hash covers all entries."""
         digest = hashlib.sha256(repr(self._script).encode()).hexdigest()
         return EngineInfo(model="scripted", weights_sha256=digest, device="cpu", precision="none")
+
+    @property
+    def extras(self) -> Extras:
+        """It does nothing that is not in the script."""
+        return Extras()
 
     def resolve_language(self, language: str) -> str:
         """Any language, as it is."""

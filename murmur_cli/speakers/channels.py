@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from murmur_cli.speakers.diarize import name_speaker
-from murmur_cli.types import Gap, RecordingId, Segment, Transcript
+from murmur_cli.types import DecodeError, Gap, Hypothesis, RecordingId, Segment, Transcript
 
-__all__ = ["ChannelMerger", "merge_channels"]
+__all__ = ["ChannelMerger", "forget_speakers", "merge_channels"]
 
 
 class ChannelMerger:
@@ -41,6 +41,13 @@ class ChannelMerger:
             self._finished[transcript.recording_id] = transcript
             if all(channel in self._finished for channel in file):
                 yield merge_channels([self._finished.pop(channel) for channel in file])
+
+
+def forget_speakers(answer: Hypothesis | DecodeError) -> Hypothesis | DecodeError:
+    """Leave out of an answer about a channel who speaks: it is one person, in all chunks, whatever the engine heard."""
+    if isinstance(answer, DecodeError):
+        return answer
+    return replace(answer, segments=tuple(replace(told, speaker=None) for told in answer.segments))
 
 
 def merge_channels(transcripts: Sequence[Transcript]) -> Transcript:

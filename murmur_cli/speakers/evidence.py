@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from murmur_cli.speakers.timeline import Floats, Timeline, unite
 from murmur_cli.speakers.voices import VoiceVector
-from murmur_cli.types import LocalSpeaker, Speaker, Stretch
+from murmur_cli.types import ChunkPart, LocalSpeaker, Speaker, Stretch
 
 __all__ = ["Evidence", "LocalTalk", "to_unit", "weigh"]
 
@@ -25,12 +25,12 @@ _MOST_TELLING_S = 20.0  # no voice weighs more than this in a mean
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LocalTalk:
-    """Where in the recording one local speaker of a chunk talks, and how that sounds.
+    """Where in the recording one local speaker of a chunk, or of a part of it, talks, and how that sounds.
 
     ``vector`` is the mean voice over ``speech_s`` seconds of clean speech; None: it is not known.
     """
 
-    chunk: int
+    place: ChunkPart
     speaker: LocalSpeaker
     stretches: tuple[Stretch, ...]
     vector: VoiceVector | None = None
@@ -41,7 +41,7 @@ class LocalTalk:
 class Evidence:
     """What is known of the local speakers (rows) and of the speakers that the diarization found (columns)."""
 
-    chunks: tuple[tuple[int, ...], ...]  # the rows of each chunk
+    chunks: tuple[tuple[int, ...], ...]  # the rows of each chunk; a part decoded apart is one, too
     seconds: Floats  # [n_rows] of talk
     shared: Floats  # [n_rows, n_known] seconds of common talk
     distances: Floats  # [n_rows, n_known] seconds from the talk to the nearest turn
@@ -81,9 +81,9 @@ def weigh(
         voices: Voices of these speakers. Who is missing gets the mean voice of the rows that lie safely in
             the speaker's turns.
     """
-    rows: dict[int, list[int]] = {}
+    rows: dict[ChunkPart, list[int]] = {}
     for i, talk in enumerate(talks):
-        rows.setdefault(talk.chunk, []).append(i)
+        rows.setdefault(talk.place, []).append(i)
     stretches = [(i, each) for i, talk in enumerate(talks) for each in unite(talk.stretches)]
     owners = np.array([i for i, _ in stretches], dtype=np.intp)
     starts, ends = np.array([each.start for _, each in stretches]), np.array([each.end for _, each in stretches])

@@ -1,4 +1,7 @@
-"""How the local speakers of chunks sound: what each of them says alone, as one voice."""
+"""How the local speakers of chunks sound: what each of them says alone, as one voice.
+
+A part of a chunk that was decoded apart is like a chunk of its own.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.timeline import leave_out, unite
 from murmur_cli.speakers.voices import LEAST_VOICE_S, SpeakerEmbedder, average_voice
 from murmur_cli.speakers.windows import SPEAKER_RATE
-from murmur_cli.types import LocalSpeaker, Samples, Speaker, Stretch
+from murmur_cli.types import ChunkPart, LocalSpeaker, Samples, Speaker, Stretch
 
 __all__ = ["gather_voices", "hear_voices"]
 
@@ -32,18 +35,18 @@ def hear_voices(
         read: Reads a stretch of the recording at ``SPEAKER_RATE``, shape (n_samples,).
         embedder: What hears a voice.
     """
-    by_chunk: dict[int, list[LocalTalk]] = {}
+    by_place: dict[ChunkPart, list[LocalTalk]] = {}
     for talk in talks:
-        by_chunk.setdefault(talk.chunk, []).append(talk)
-    return [_hear(talk, by_chunk[talk.chunk], read=read, embedder=embedder) for talk in talks]
+        by_place.setdefault(talk.place, []).append(talk)
+    return [_hear(talk, by_place[talk.place], read=read, embedder=embedder) for talk in talks]
 
 
-def gather_voices(talks: Sequence[LocalTalk], cast: Mapping[tuple[int, LocalSpeaker], Speaker]) -> list[Voice]:
+def gather_voices(talks: Sequence[LocalTalk], cast: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker]) -> list[Voice]:
     """Average the voices of those local speakers who are one person.
 
     Args:
         talks: Local speakers as ``hear_voices`` gives them.
-        cast: Who they are, by chunk and local speaker.
+        cast: Who they are, by their place and their number in it.
 
     Returns:
         A voice for everybody who was heard alone.
@@ -51,7 +54,7 @@ def gather_voices(talks: Sequence[LocalTalk], cast: Mapping[tuple[int, LocalSpea
     heard: dict[Speaker, list[LocalTalk]] = {}
     for talk in talks:
         if talk.vector is not None and talk.speech_s > 0.0:
-            heard.setdefault(cast[talk.chunk, talk.speaker], []).append(talk)
+            heard.setdefault(cast[talk.place, talk.speaker], []).append(talk)
     return [_average(speaker, own) for speaker, own in heard.items()]
 
 

@@ -1,7 +1,7 @@
 """One set of speakers for a recording whose chunks were named apart: "speaker 1" of each chunk is anybody.
 
-A model's local speakers are the truth inside their chunk: two of one chunk are never the same person.
-The numbers that the model gave them decide nothing.
+A model's local speakers are the truth inside what it decoded as one, a chunk or a part of it: two of these are never
+the same person. The numbers that the model gave them decide nothing.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from murmur_cli.speakers.diarize import Voice
 from murmur_cli.speakers.evidence import Evidence, LocalTalk, to_unit, weigh
 from murmur_cli.speakers.naming import iter_free_names
 from murmur_cli.speakers.timeline import Floats, lay_out_turns, unite
-from murmur_cli.types import LocalSpeaker, Speaker, Stretch, Turn
+from murmur_cli.types import ChunkPart, LocalSpeaker, Speaker, Stretch, Turn
 
 __all__ = ["reconcile"]
 
@@ -34,24 +34,24 @@ _NEXT_TO_S = 1.0  # from the turns of a speaker to a word too short to have a vo
 
 def reconcile(
     talks: Sequence[LocalTalk], turns: Sequence[Turn] | None, *, voices: Sequence[Voice] = ()
-) -> dict[tuple[int, LocalSpeaker], Speaker]:
+) -> dict[tuple[ChunkPart, LocalSpeaker], Speaker]:
     """Find out who the local speakers of all chunks are.
 
     In each chunk local speakers are assigned one to one to speakers of the recording, so that common talk
     plus likeness of voice is largest in all. Whoever fits nobody better than a stranger would is one:
     strangers are grouped by voice, and a group with 10 s of talk is a new speaker. The rest, and those who
     talk under 2 s, come last and take the best of whom their chunk has left, if anything speaks for it;
-    else they are new speakers, too.
+    else they are new speakers, too. A part of a chunk that was decoded apart is like a chunk of its own.
 
     Args:
-        talks: Every local speaker of every chunk, once, in any order.
+        talks: Every local speaker of every chunk and part, once, in any order.
         turns: The diarization of the whole recording, in any order. None: there is none, and no name
             holds beyond its chunk. Empty: nobody was found, so all are strangers.
         voices: Voices of the speakers of ``turns``. Who is missing here gets the mean voice of the local
             speakers that lie safely in the turns.
 
     Returns:
-        The speaker of each (chunk, local speaker), under the name in ``turns``; new ones take the next
+        Who each local speaker is, by place and number, under the name in ``turns``; new ones take the next
         free S1, S2, … by first appearance. Empty without diarization.
 
     Raises:
@@ -63,13 +63,13 @@ def reconcile(
     if turns is None:
         return {}
     ordered = sorted(talks, key=_to_sort_key)
-    if len({(talk.chunk, talk.speaker) for talk in ordered}) < len(ordered):
+    if len({(talk.place, talk.speaker) for talk in ordered}) < len(ordered):
         raise ValueError("a local speaker stands there twice")
     timelines = lay_out_turns(turns)
     evidence = weigh(ordered, timelines, {voice.speaker: voice.vector for voice in voices})
     cast = _place_rest(evidence, _place_strangers(evidence, _place_known(evidence)))
     names = _name_people(ordered, cast.people, known=list(timelines))
-    return {(talk.chunk, talk.speaker): names[person] for talk, person in zip(ordered, cast.people, strict=True)}
+    return {(talk.place, talk.speaker): names[person] for talk, person in zip(ordered, cast.people, strict=True)}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,10 +81,10 @@ class _Cast:
     small_groups: tuple[tuple[int, ...], ...] = ()  # rows that are one stranger with little talk, if they are strangers
 
 
-def _to_sort_key(talk: LocalTalk) -> tuple[int, list[Stretch], list[float], int]:
+def _to_sort_key(talk: LocalTalk) -> tuple[ChunkPart, list[Stretch], list[float], int]:
     """Sort by what is heard; the model's number only orders those who cannot be told apart at all."""
     sound = [] if talk.vector is None else [talk.speech_s, *map(float, talk.vector)]
-    return talk.chunk, unite(talk.stretches), sound, talk.speaker
+    return talk.place, unite(talk.stretches), sound, talk.speaker
 
 
 def _place_known(evidence: Evidence) -> _Cast:

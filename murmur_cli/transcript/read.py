@@ -156,6 +156,7 @@ def _to_provenance(field: Field) -> Provenance:
             weights_sha256=engine.get("weights_sha256").text(),
             device=engine.get("device").text(),
             precision=engine.get("precision").text(),
+            eviction=engine.get("eviction").text() if engine.has("eviction") else "none",  # added within version 1
         ),
         language=field.get("language").optional_text(),
         max_chunk_s=field.get("max_chunk_s").number(),

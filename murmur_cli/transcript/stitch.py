@@ -15,6 +15,7 @@ from typing import TypeAlias
 from murmur_cli.transcript.joining import join_at_cut
 from murmur_cli.types import (
     Chunk,
+    ChunkPart,
     DecodeError,
     Gap,
     Hypothesis,
@@ -34,7 +35,7 @@ __all__ = ["Answers", "RecordingFacts", "locate_speakers", "stitch"]
 Answers: TypeAlias = Sequence[tuple[Chunk, Hypothesis | DecodeError]]
 """Every chunk of a recording with its answer, in any order."""
 
-_NOBODY: Mapping[tuple[int, LocalSpeaker], Speaker] = MappingProxyType({})
+_NOBODY: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,15 +58,15 @@ def stitch(
     recording: RecordingFacts,
     answers: Answers,
     *,
-    speakers: Mapping[tuple[int, LocalSpeaker], Speaker] = _NOBODY,
+    speakers: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker] = _NOBODY,
 ) -> Transcript:
     """Put the answers of one recording's chunks together.
 
     Args:
         recording: What the transcript says of its recording.
         answers: Every chunk with its answer, in any order.
-        speakers: The recording-wide name of (chunk index, local speaker). A local speaker that is not
-            in it keeps a name that holds in its chunk alone, such as ``c3-S0``.
+        speakers: The recording-wide name of a local speaker of a part of a chunk. One that is not in it keeps
+            a name that holds there alone, such as ``c3-S0``, or ``c3.1-S0`` in a part that was decoded apart.
 
     Raises:
         ValueError: A chunk is answered twice.
@@ -96,21 +97,23 @@ def stitch(
     )
 
 
-def locate_speakers(recording: RecordingFacts, answers: Answers) -> dict[tuple[int, LocalSpeaker], tuple[Stretch, ...]]:
-    """Return where in the recording each local speaker of each chunk talks.
+def locate_speakers(
+    recording: RecordingFacts, answers: Answers
+) -> dict[tuple[ChunkPart, LocalSpeaker], tuple[Stretch, ...]]:
+    """Return where in the recording each local speaker of each part of a chunk talks.
 
     Args:
         recording: Its duration and rate.
         answers: Every chunk with its answer, in any order.
     """
-    located: dict[tuple[int, LocalSpeaker], list[Stretch]] = {}
+    located: dict[tuple[ChunkPart, LocalSpeaker], list[Stretch]] = {}
     for chunk, result in answers:
         clock = _ChunkClock.of(chunk, recording)
         for told in result.segments if isinstance(result, Hypothesis) else ():
             if told.speaker is not None and told.text.strip() and _is_timed(told):
                 start = clock.to_recording(told.start)
                 stretch = Stretch(start, max(start, clock.to_recording(told.end)))
-                located.setdefault((chunk.index, told.speaker), []).append(stretch)
+                located.setdefault((ChunkPart(chunk.index, told.part), told.speaker), []).append(stretch)
     return {local: tuple(stretches) for local, stretches in located.items()}
 
 
@@ -135,7 +138,7 @@ def _iter_segments(
     index: int,
     result: Hypothesis | DecodeError,
     clock: _ChunkClock,
-    speakers: Mapping[tuple[int, LocalSpeaker], Speaker],
+    speakers: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker],
 ) -> Iterator[Segment]:
     earliest = clock.start
     for told in result.segments if isinstance(result, Hypothesis) else ():
@@ -145,7 +148,8 @@ def _iter_segments(
         start = max(clock.to_recording(told.start), earliest)
         end = max(clock.to_recording(told.end), start)
         words = tuple(_iter_words(told.words, clock, start=start, end=end))
-        yield Segment(start, end, text, _name_speaker(index, told.speaker, speakers), words, told.language)
+        speaker = _name_speaker(ChunkPart(index, told.part), told.speaker, speakers)
+        yield Segment(start, end, text, speaker, words, told.language)
         earliest = start
 
 
@@ -181,8 +185,9 @@ def _is_timed(told: HypSegment) -> bool:
 
 
 def _name_speaker(
-    index: int, speaker: LocalSpeaker | None, speakers: Mapping[tuple[int, LocalSpeaker], Speaker]
+    place: ChunkPart, speaker: LocalSpeaker | None, speakers: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker]
 ) -> Speaker | None:
     if speaker is None:
         return None
-    return speakers.get((index, speaker), Speaker(f"c{index}-S{speaker}"))
+    name = f"c{place.chunk}.{place.part}" if place.part else f"c{place.chunk}"
+    return speakers.get((place, speaker), Speaker(f"{name}-S{speaker}"))

@@ -12,6 +12,7 @@ import torch
 from lively_whisper import make_lively_model, write_lively_folder
 from transformers.modeling_outputs import BaseModelOutput
 
+from murmur_cli.audio.levels import measure_level
 from murmur_cli.audio.source import open_recording
 from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError, UsageError, WeightsError
@@ -43,13 +44,23 @@ def noise(seconds: float, seed: int = 0) -> Samples:
     return np.random.default_rng(seed).normal(scale=0.1, size=round(seconds * RATE)).astype(np.float32)
 
 
+def ask(chunk: Chunk, samples: Samples, language: str | None, *, recording: int = 0) -> Job:
+    return Job(
+        recording_id=RecordingId(recording),
+        chunk=chunk,
+        samples=samples,
+        level=measure_level([samples]),
+        language=language,
+    )
+
+
 def make_job(recording: int, index: int, start_s: float, *, seconds: float = 4.0, language: str | None = "en") -> Job:
     """A chunk of noise with a pause of 0.3 s in the middle, and the same speech again wherever it lies."""
     start = round(start_s * RATE)
     middle, end = start + round((seconds / 2 - 0.3) * RATE), start + round(seconds * RATE)
     speech = (Span(start, middle), Span(start + round(seconds / 2 * RATE), end))
     chunk = Chunk(index, Span(start, end), speech, forced_cut=False)
-    return Job(RecordingId(recording), chunk, noise(seconds, seed=index), language)
+    return ask(chunk, noise(seconds, seed=index), language, recording=recording)
 
 
 def answer(engine: WhisperEngine, *jobs: Job) -> list[Answer]:
@@ -272,7 +283,7 @@ def transcribe(engine: WhisperEngine, samples: Samples, *speech: tuple[float, fl
     spans = tuple(Span(round(start * RATE), round(end * RATE)) for start, end in speech)
     chunk = Chunk(0, Span(spans[0].start, spans[-1].end), spans, forced_cut=False)
     heard = samples[chunk.span.start : chunk.span.end]
-    (given,) = answer(engine, Job(RecordingId(0), chunk, heard, engine.detect_language(heard)))
+    (given,) = answer(engine, ask(chunk, heard, engine.detect_language(heard)))
     assert isinstance(given.result, Hypothesis)
     return given.result
 

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 
 from murmur_cli.speakers.diarize import Voice
 from murmur_cli.speakers.evidence import LocalTalk
-from murmur_cli.types import LocalSpeaker, Speaker, Stretch, Turn
+from murmur_cli.types import ChunkPart, LocalSpeaker, Speaker, Stretch, Turn
 
-Key = tuple[int, LocalSpeaker]
+Key = tuple[ChunkPart, LocalSpeaker]
 Person = str | int  # a speaker of the turns, or the number of a stranger
 
 
@@ -69,7 +69,7 @@ def group_plainly(talks: Sequence[LocalTalk]) -> list[list[LocalTalk]]:
         best, pair = 0.40, None
         for left, right in itertools.combinations(groups, 2):
             pairs = [(a, b, min(a.speech_s, 20.0) * min(b.speech_s, 20.0)) for a in left for b in right]
-            if any(a.chunk == b.chunk for a, b, _ in pairs):
+            if any(a.place == b.place for a, b, _ in pairs):
                 continue
             assert all(a.vector is not None and b.vector is not None for a, b, _ in pairs)
             mean = sum(cosine(a.vector, b.vector) * w for a, b, w in pairs) / sum(w for _, _, w in pairs)
@@ -111,8 +111,8 @@ class PlainCast:
 
     def chunks(self, *, brief: bool) -> list[list[LocalTalk]]:
         """The talks of each chunk that last under 2 s, or those that do not."""
-        numbers = sorted({talk.chunk for talk in self.talks})
-        return [[t for t in self.talks if t.chunk == n and (self.seconds[t] < 2.0) == brief] for n in numbers]
+        places = sorted({talk.place for talk in self.talks})
+        return [[t for t in self.talks if t.place == p and (self.seconds[t] < 2.0) == brief] for p in places]
 
     def add_stranger(self, talks: Sequence[LocalTalk], *, voice: Sequence[LocalTalk]) -> None:
         self.centres[self.n_strangers] = mean_voice(voice)
@@ -150,8 +150,8 @@ class PlainCast:
 
     def place_rest(self) -> None:
         small: dict[int, Person] = {}
-        for number in sorted({talk.chunk for talk in self.talks}):
-            here = [talk for talk in self.talks if talk.chunk == number]
+        for place in sorted({talk.place for talk in self.talks}):
+            here = [talk for talk in self.talks if talk.place == place]
             rows = [talk for talk in here if talk not in self.person_of]
             free = [person for person in self.centres if person not in [self.person_of.get(talk) for talk in here]]
             scores = [[self.score_last(talk, person) for person in free] for talk in rows]
@@ -184,4 +184,4 @@ def reconcile_plainly(talks: Sequence[LocalTalk], turns: Sequence[Turn], voices:
     cast.place_strangers()
     cast.place_rest()
     names = cast.name()
-    return {(talk.chunk, talk.speaker): names[person] for talk, person in cast.person_of.items()}
+    return {(talk.place, talk.speaker): names[person] for talk, person in cast.person_of.items()}

@@ -13,7 +13,7 @@ from oracles.reconcile import TieError, reconcile_plainly
 from murmur_cli.speakers.diarize import Voice
 from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.reconcile import reconcile
-from murmur_cli.types import LocalSpeaker, Speaker, Stretch, Turn
+from murmur_cli.types import ChunkPart, LocalSpeaker, Speaker, Stretch, Turn
 
 CHUNK_S = 40.0
 
@@ -27,7 +27,7 @@ class Case:
 
 @st.composite
 def cases(draw: st.DrawFn) -> Case:
-    """Up to 4 chunks of up to 4 local speakers, and a diarization of up to 4 people that is partly wrong.
+    """Up to 4 local speakers in each of 2 parts of 2 chunks, and a diarization of up to 4 people that is partly wrong.
 
     Nearly all comes from a generator, not from hypothesis: no two numbers are equal, so one answer is best.
     """
@@ -43,7 +43,7 @@ def cases(draw: st.DrawFn) -> Case:
             vector = _to_unit(people[person] + blur * rng.normal(size=4)) if rng.random() < 0.8 else None
             talks.append(
                 LocalTalk(
-                    chunk,
+                    ChunkPart(chunk // 2, chunk % 2),
                     LocalSpeaker(number),
                     stretches,
                     vector,
@@ -84,26 +84,26 @@ def test_the_mapping_is_the_best_of_all(case: Case) -> None:
 
 
 @given(cases())
-def test_two_of_one_chunk_never_share_a_name_and_nobody_is_left_out(case: Case) -> None:
+def test_two_of_one_place_never_share_a_name_and_nobody_is_left_out(case: Case) -> None:
     mapping = reconcile(case.talks, case.turns, voices=case.voices)
-    assert set(mapping) == {(talk.chunk, talk.speaker) for talk in case.talks}
-    for chunk in {talk.chunk for talk in case.talks}:
-        names = [name for (index, _), name in mapping.items() if index == chunk]
+    assert set(mapping) == {(talk.place, talk.speaker) for talk in case.talks}
+    for place in {talk.place for talk in case.talks}:
+        names = [name for (other, _), name in mapping.items() if other == place]
         assert len(names) == len(set(names))
 
 
 @given(cases(), st.randoms(use_true_random=False))
 def test_numbers_and_order_change_nothing(case: Case, random: object) -> None:
     rng = np.random.default_rng(int(random.random() * 2**32))  # type: ignore[attr-defined]
-    renumbered: dict[tuple[int, LocalSpeaker], LocalSpeaker] = {}
-    for chunk in {talk.chunk for talk in case.talks}:
+    renumbered: dict[tuple[ChunkPart, LocalSpeaker], LocalSpeaker] = {}
+    for place in {talk.place for talk in case.talks}:
         numbers = rng.permutation(20)
         renumbered |= {
-            (chunk, talk.speaker): LocalSpeaker(int(numbers[talk.speaker]))
+            (place, talk.speaker): LocalSpeaker(int(numbers[talk.speaker]))
             for talk in case.talks
-            if talk.chunk == chunk
+            if talk.place == place
         }
-    talks = [replace(talk, speaker=renumbered[talk.chunk, talk.speaker]) for talk in _shuffle(case.talks, rng)]
+    talks = [replace(talk, speaker=renumbered[talk.place, talk.speaker]) for talk in _shuffle(case.talks, rng)]
     turns = _shuffle(case.turns, rng)
     mapping = reconcile(talks, turns, voices=_shuffle(case.voices, rng))
     expected = reconcile(case.talks, case.turns, voices=case.voices)

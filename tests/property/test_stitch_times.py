@@ -11,6 +11,7 @@ from transcript_samples import PROVENANCE, make_chunk
 from murmur_cli.transcript.stitch import RecordingFacts, stitch
 from murmur_cli.types import (
     Chunk,
+    ChunkPart,
     DecodeError,
     HypGap,
     Hypothesis,
@@ -29,8 +30,9 @@ words = st.lists(
     st.builds(Word, chunk_times, chunk_times, st.sampled_from(["a", " b", " c,"]), st.floats(0.0, 1.0)), max_size=4
 ).map(tuple)
 speakers = st.none() | st.integers(0, 2).map(LocalSpeaker)
+parts = st.sampled_from([0, 0, 1])
 hyp_segments = st.builds(
-    HypSegment, chunk_times, chunk_times, st.sampled_from(["yes", "no no", "."]), speakers, words, st.none()
+    HypSegment, chunk_times, chunk_times, st.sampled_from(["yes", "no no", "."]), speakers, words, st.none(), parts
 )
 hyp_gaps = st.builds(HypGap, chunk_times, chunk_times, st.sampled_from(["loop", "torn"]))
 results = st.builds(
@@ -88,8 +90,9 @@ def expected_segments(facts: RecordingFacts, answers: Answers) -> list[tuple[Tim
                 word_start = limited(offset + Time(word.start), last_word, end)
                 word_times += [word_start, limited(offset + Time(word.end), word_start, end)]
                 last_word = word_start
-            speaker = None if segment.speaker is None else f"c{chunk.index}-S{segment.speaker}"
-            if (chunk.index, segment.speaker) == (1, 0):
+            place = f"c{chunk.index}" if segment.part == 0 else f"c{chunk.index}.{segment.part}"
+            speaker = None if segment.speaker is None else f"{place}-S{segment.speaker}"
+            if (place, segment.speaker) == ("c1", 0):
                 speaker = "Ann"
             expected.append((start, end, segment.text, speaker, word_times))
     return expected
@@ -104,7 +107,7 @@ def near(times: list[float], expected: list[Time]) -> bool:
 @given(recordings())
 def test_segments_are_what_the_oracle_says(recording: tuple[RecordingFacts, Answers]) -> None:
     facts, answers = recording
-    transcript = stitch(facts, answers, speakers={(1, LocalSpeaker(0)): Speaker("Ann")})
+    transcript = stitch(facts, answers, speakers={(ChunkPart(1), LocalSpeaker(0)): Speaker("Ann")})
     expected = expected_segments(facts, answers)
     assert [(s.text, s.speaker) for s in transcript.segments] == [(text, who) for _, _, text, who, _ in expected]
     for segment, (start, end, _, _, word_times) in zip(transcript.segments, expected, strict=True):

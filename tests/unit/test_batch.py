@@ -15,7 +15,7 @@ from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError, UsageError
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
 from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions
-from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Samples, Span, Transcript
+from murmur_cli.types import Chunk, RecordingId, Samples, Span, Transcript
 
 RATE = 16_000
 OPTIONS = BatchOptions(chunk=ChunkOptions(max_chunk_s=10.0))
@@ -35,7 +35,7 @@ class Watch:
     def noted(self, recording: Recording, text: str) -> None:
         self.notes.append(f"{recording.source}: {text}")
 
-    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None:
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
         self.answers.append((recording.source, chunk.index))
 
 
@@ -203,3 +203,30 @@ def test_a_given_language_is_not_detected(tmp_path: Path) -> None:
     assert engine.heard == []
     assert transcript.language == "de"
     assert transcript.provenance.language == "german"
+
+
+class NosyEngine(ScriptedEngine):
+    """Remembers what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(SCRIPT)
+        self.jobs: list[Job] = []
+
+    def decode(self, jobs: Iterable[Job]) -> Iterator[Answer]:
+        for job in jobs:
+            self.jobs.append(job)
+            yield from super().decode([job])
+
+
+def test_every_chunk_of_a_recording_comes_with_the_level_of_all_and_the_context(tmp_path: Path) -> None:
+    engine = NosyEngine()
+    options = BatchOptions(chunk=OPTIONS.chunk, decode=DecodeOptions(context="names: Ann"))
+    path = write_noise(tmp_path, "a.wav", 30)
+    vad = ScriptedVad(SPEECH)
+    list(transcribe_all(open_all([path]), engine, vad=vad, speaker_models=None, options=options, observer=Watch()))
+    heard = np.concatenate([job.samples for job in engine.jobs])
+    assert len(engine.jobs) == 3
+    for job in engine.jobs:
+        assert job.context == "names: Ann"
+        assert job.level.rms == pytest.approx(float(np.sqrt(np.mean(heard.astype(float) ** 2))))
+        assert job.level.peak == np.abs(heard).max()

@@ -12,13 +12,14 @@ import soundfile
 
 from murmur_cli.audio.source import Recording, open_recording
 from murmur_cli.batch import transcribe_all
+from murmur_cli.engine import Answer, Job
 from murmur_cli.finish import SpeakerModels
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
-from murmur_cli.options import BatchOptions, ChunkOptions, SpeakerOptions
+from murmur_cli.options import AudioOptions, BatchOptions, ChunkOptions, SpeakerOptions
 from murmur_cli.speakers.diarize import Diarization, Voice
 from murmur_cli.speakers.limits import SpeakerLimits
 from murmur_cli.speakers.voices import VOICE_SIZE, VoiceVector
-from murmur_cli.types import Chunk, DecodeError, Hypothesis, RecordingId, Samples, Span, Speaker, Transcript, Turn
+from murmur_cli.types import Chunk, Hypothesis, RecordingId, Samples, Span, Speaker, Transcript, Turn
 
 RATE = 16_000
 OPTIONS = BatchOptions(chunk=ChunkOptions(max_chunk_s=10.0))
@@ -34,7 +35,7 @@ class Watch:
 
     def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None: ...
 
-    def answered(self, recording: Recording, chunk: Chunk, result: Hypothesis | DecodeError) -> None: ...
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None: ...
 
     def noted(self, recording: Recording, text: str) -> None:
         self.notes.append(f"{recording.source}: {text}")
@@ -90,13 +91,15 @@ def transcribe(
     options: BatchOptions = OPTIONS,
     enrolled: Mapping[Speaker, VoiceVector] | None = None,
     rate: int = RATE,
+    speech: Sequence[tuple[float, float]] = SPEECH,
+    engine: ScriptedEngine | None = None,
 ) -> tuple[Transcript, Watch]:
     watch = Watch()
     models = None if diarizer is None else SpeakerModels(diarizer, PitchEmbedder(), enrolled or {})
     (transcript,) = transcribe_all(
         iter([open_recording(path, recording_id=RecordingId(0), sample_rate=rate)]),
-        ScriptedEngine(script, sample_rate=rate),
-        vad=ScriptedVad([Span(round(start * RATE), round(end * RATE)) for start, end in SPEECH]),
+        engine or ScriptedEngine(script, sample_rate=rate),
+        vad=ScriptedVad([Span(round(start * RATE), round(end * RATE)) for start, end in speech]),
         speaker_models=models,
         options=options,
         observer=watch,
@@ -212,3 +215,58 @@ def test_a_recording_in_which_nothing_is_said_is_not_diarized(tmp_path: Path) ->
     assert transcript.segments == ()
     assert diarizer.n_samples == []
     assert watch.notes == []
+
+
+# One chunk would be too long: it is cut inside speech at 11 s, in the middle of a sentence of the higher voice.
+LONG_SPEECH = ((1.0, 19.0),)
+LONG_TONES = [(1, 5, LOW), (5, 15, HIGH), (15, 19, LOW)]
+LONG_TURNS = tuple(Turn(start, end, S1 if pitch == LOW else S2) for start, end, pitch in LONG_TONES)
+CUT_SENTENCE = [
+    ScriptEntry(1.0, 5.0, "Well.", speaker=0),
+    ScriptEntry(5.0, 10.9, "And then the", speaker=1),
+    ScriptEntry(11.0, 15.0, "committee decided.", speaker=0),
+    ScriptEntry(15.0, 19.0, "Did it?", speaker=1),
+]
+
+
+def show(transcript: Transcript) -> list[tuple[str, Speaker | None]]:
+    return [(segment.text, segment.speaker) for segment in transcript.segments]
+
+
+def test_a_sentence_cut_in_two_is_joined_when_it_is_known_that_one_person_says_both(tmp_path: Path) -> None:
+    path = write_tones(tmp_path, LONG_TONES)
+    transcript, _ = transcribe(path, CUT_SENTENCE, ScriptedDiarizer(*LONG_TURNS), speech=LONG_SPEECH)
+    assert show(transcript) == [("Well.", S1), ("And then the committee decided.", S2), ("Did it?", S1)]
+    assert (transcript.segments[1].start, transcript.segments[1].end) == (5.0, 15.0)
+    unknown, _ = transcribe(path, CUT_SENTENCE, None, speech=LONG_SPEECH)
+    assert [text for text, _ in show(unknown)] == ["Well.", "And then the", "committee decided.", "Did it?"]
+
+
+def test_on_a_channel_all_is_said_by_one_person_and_a_sentence_cut_in_two_is_joined(tmp_path: Path) -> None:
+    options = replace(OPTIONS, audio=AudioOptions(channels="speakers"))
+    path = write_tones(tmp_path, LONG_TONES)
+    transcript, _ = transcribe(path, CUT_SENTENCE, None, options=options, speech=LONG_SPEECH)
+    assert show(transcript) == [("Well.", None), ("And then the committee decided.", None), ("Did it?", None)]
+
+
+class ApartEngine(ScriptedEngine):
+    """Decodes what is said from 4 s of a chunk on apart, and numbers its speakers anew."""
+
+    def decode(self, jobs: Iterable[Job]) -> Iterator[Answer]:
+        for answer in super().decode(jobs):
+            assert isinstance(answer.result, Hypothesis)
+            told = [replace(each, part=int(each.start >= 4.0)) for each in answer.result.segments]
+            yield replace(answer, result=replace(answer.result, segments=tuple(told)))
+
+
+def test_people_keep_their_names_in_a_part_of_a_chunk_that_is_decoded_apart(tmp_path: Path) -> None:
+    tones = [(1, 3, LOW), (3, 5, HIGH), (5, 7, HIGH), (7, 8.5, LOW)]
+    turns = [Turn(start, end, S1 if pitch == LOW else S2) for start, end, pitch in tones]
+    script = say((1, 3, 0), (3, 5, 1), (5, 7, 0), (7, 8.5, 1))
+    path = write_tones(tmp_path, tones)
+    diarizer = ScriptedDiarizer(*turns)
+    transcript, _ = transcribe(path, script, diarizer, engine=ApartEngine(script), speech=SPEECH[:1])
+    assert who(transcript) == [S1, S2, S2, S1]
+    assert diarizer.n_samples == [30 * RATE]
+    apart, _ = transcribe(path, script, None, engine=ApartEngine(script), speech=SPEECH[:1])
+    assert who(apart) == ["c0-S0", "c0-S1", "c0.1-S0", "c0.1-S1"]

@@ -9,7 +9,7 @@ from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.local_voices import hear_voices
 from murmur_cli.speakers.timeline import leave_out
 from murmur_cli.speakers.voices import VoiceVector
-from murmur_cli.types import LocalSpeaker, Samples, Stretch
+from murmur_cli.types import ChunkPart, LocalSpeaker, Samples, Stretch
 
 RATE = 16_000
 
@@ -29,7 +29,7 @@ class Listener:
 
 
 def talk(chunk: int, speaker: int, *stretches: tuple[float, float]) -> LocalTalk:
-    return LocalTalk(chunk, LocalSpeaker(speaker), tuple(Stretch(*each) for each in stretches))
+    return LocalTalk(ChunkPart(chunk), LocalSpeaker(speaker), tuple(Stretch(*each) for each in stretches))
 
 
 def hear(*talks: LocalTalk) -> tuple[list[LocalTalk], list[set[int]]]:

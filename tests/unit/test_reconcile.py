@@ -13,13 +13,18 @@ from murmur_cli.speakers.evidence import LocalTalk
 from murmur_cli.speakers.reconcile import reconcile
 from murmur_cli.speakers.voices import VoiceVector
 from murmur_cli.transcript.stitch import RecordingFacts, stitch
-from murmur_cli.types import Hypothesis, LocalSpeaker, RecordingId, Speaker, Stretch, Turn
+from murmur_cli.types import ChunkPart, Hypothesis, LocalSpeaker, RecordingId, Speaker, Stretch, Turn
 
 
 def talk(
-    chunk: int, speaker: int, *stretches: tuple[float, float], vector: VoiceVector | None = None, speech_s: float = 10.0
+    chunk: int | ChunkPart,
+    speaker: int,
+    *stretches: tuple[float, float],
+    vector: VoiceVector | None = None,
+    speech_s: float = 10.0,
 ) -> LocalTalk:
-    return LocalTalk(chunk, LocalSpeaker(speaker), tuple(Stretch(*each) for each in stretches), vector, speech_s)
+    place = ChunkPart(chunk) if isinstance(chunk, int) else chunk
+    return LocalTalk(place, LocalSpeaker(speaker), tuple(Stretch(*each) for each in stretches), vector, speech_s)
 
 
 def turn(start: float, end: float, speaker: str) -> Turn:
@@ -32,8 +37,12 @@ def voice(*angles: float) -> VoiceVector:
     return (total / np.linalg.norm(total)).astype(np.float32)
 
 
-def names(talks: list[LocalTalk], turns: list[Turn] | None, *, voices: tuple[Voice, ...] = ()) -> dict[tuple, str]:
-    return dict(reconcile(talks, turns, voices=voices))
+def names(
+    talks: list[LocalTalk], turns: list[Turn] | None, *, voices: tuple[Voice, ...] = ()
+) -> dict[tuple[int, int], str]:
+    """Who is who, by chunk and number; all chunks are whole."""
+    found = reconcile(talks, turns, voices=voices)
+    return {(place.chunk, speaker): name for (place, speaker), name in found.items()}
 
 
 def test_numbers_mean_nothing_outside_their_chunk() -> None:
@@ -105,6 +114,31 @@ def test_strangers_are_one_person_in_all_chunks_if_they_sound_alike() -> None:
 def test_strangers_who_sound_alike_in_one_chunk_stay_two() -> None:
     talks = [talk(0, 0, (0, 10), vector=voice(0)), talk(0, 1, (10, 20), vector=voice(1))]
     assert names(talks, []) == {(0, 0): "S1", (0, 1): "S2"}
+
+
+def test_two_parts_of_a_chunk_may_hold_the_same_person_and_two_of_one_part_may_not() -> None:
+    """Parts that were decoded apart number their speakers apart."""
+    whole, apart = ChunkPart(3), ChunkPart(3, 1)
+    turns = [turn(0, 20, "S1"), turn(20, 40, "S2")]
+    talks = [
+        talk(whole, 0, (0, 10)),
+        talk(whole, 1, (20, 30)),
+        talk(apart, 0, (30, 40)),
+        talk(apart, 1, (10, 15)),
+        talk(apart, 2, (15, 19)),
+    ]
+    assert reconcile(talks, turns) == {
+        (whole, 0): "S1",
+        (whole, 1): "S2",
+        (apart, 0): "S2",
+        (apart, 1): "S1",
+        (apart, 2): "S3",
+    }
+
+
+def test_strangers_who_sound_alike_are_one_in_two_parts_of_a_chunk() -> None:
+    talks = [talk(ChunkPart(0, part), 0, (10 * part, 10 * part + 9), vector=voice(part)) for part in range(2)]
+    assert set(reconcile(talks, []).values()) == {"S1"}
 
 
 def test_new_names_avoid_those_of_the_turns_and_follow_first_appearance() -> None:

@@ -11,6 +11,7 @@ from transcript_samples import PROVENANCE, make_chunk, make_hyp, make_segment
 from murmur_cli.transcript.joining import join_at_cut
 from murmur_cli.transcript.stitch import RecordingFacts, locate_speakers, stitch
 from murmur_cli.types import (
+    ChunkPart,
     DecodeError,
     Gap,
     HypGap,
@@ -143,8 +144,18 @@ def test_local_speakers_get_their_recording_wide_name_or_one_of_their_chunk() ->
         (make_chunk(0, 0, 10 * RATE), Hypothesis((make_hyp(0.0, 1.0, "a", speaker=0), make_hyp(2.0, 3.0, "b")))),
         (make_chunk(3, 20 * RATE, 30 * RATE), Hypothesis((make_hyp(0.0, 1.0, "c", speaker=0),))),
     ]
-    named = stitch(facts(), answers, speakers={(0, LocalSpeaker(0)): Speaker("Ann")})
+    named = stitch(facts(), answers, speakers={(ChunkPart(0), LocalSpeaker(0)): Speaker("Ann")})
     assert [segment.speaker for segment in named.segments] == ["Ann", None, "c3-S0"]
+
+
+def test_a_part_of_a_chunk_that_was_decoded_apart_has_speakers_of_its_own() -> None:
+    told = [make_hyp(i, i + 1, "a", speaker=0, part=part) for i, part in enumerate((0, 1, 2))]
+    answers = [(make_chunk(3, 0, 10 * RATE), Hypothesis(tuple(told)))]
+    named = stitch(facts(), answers, speakers={(ChunkPart(3, 2), LocalSpeaker(0)): Speaker("Ann")})
+    assert [segment.speaker for segment in named.segments] == ["c3-S0", "c3.1-S0", "Ann"]
+    assert locate_speakers(facts(), answers) == {
+        (ChunkPart(3, part), LocalSpeaker(0)): (Stretch(part, part + 1),) for part in range(3)
+    }
 
 
 def test_a_chunk_answered_twice_is_refused() -> None:
@@ -213,6 +224,6 @@ def test_local_speakers_are_located_in_the_recording() -> None:
         (make_chunk(2, 30 * RATE, 40 * RATE), DecodeError("loop", "")),
     ]
     assert locate_speakers(facts(), answers) == {
-        (0, LocalSpeaker(3)): (Stretch(2.0, 3.0), Stretch(5.0, 6.0)),
-        (1, LocalSpeaker(3)): (Stretch(10.0, 11.0),),
+        (ChunkPart(0), LocalSpeaker(3)): (Stretch(2.0, 3.0), Stretch(5.0, 6.0)),
+        (ChunkPart(1), LocalSpeaker(3)): (Stretch(10.0, 11.0),),
     }

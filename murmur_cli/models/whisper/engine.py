@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from murmur_cli.engine import Answer, Job
+from murmur_cli.engine import Answer, Extras, Job
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
@@ -73,6 +73,11 @@ class WhisperEngine:
     def info(self) -> EngineInfo:
         """Which model this is and how it runs."""
         return self._info
+
+    @property
+    def extras(self) -> Extras:
+        """It gives the times of words."""
+        return Extras(word_times=True)
 
     def resolve_language(self, language: str) -> str:
         """Turn a language's code or English name into its code.

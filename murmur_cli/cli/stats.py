@@ -1,0 +1,79 @@
+"""What every chunk cost, as JSON lines beside the run."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import asdict
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from murmur_cli.audio.source import Recording
+from murmur_cli.batch import Observer
+from murmur_cli.engine import Answer
+from murmur_cli.errors import OutputError, UsageError
+from murmur_cli.types import Chunk, DecodeError
+
+__all__ = ["StatsLog"]
+
+
+class StatsLog:
+    """Follows a run (a ``batch.Observer``), writes down what chunks cost, and tells another observer.
+
+    Args:
+        path: The file, which must not exist; None writes nothing.
+        overwrite: It may exist.
+        observer: Hears everything, too.
+
+    Raises:
+        UsageError: The file exists, or cannot be made.
+    """
+
+    def __init__(self, path: str | None, *, overwrite: bool, observer: Observer) -> None:
+        self._path = path
+        self._observer = observer
+        try:
+            mode = "w" if overwrite else "x"
+            self._file = None if path is None else Path(path).open(mode, encoding="utf-8")  # noqa: SIM115 - see __exit__
+        except FileExistsError as error:
+            raise UsageError("it exists already", where=path, hint="give --overwrite, or another --stats") from error
+        except OSError as error:
+            hint = "choose another --stats"
+            raise UsageError(f"cannot be made: {error.strerror or error}", where=path, hint=hint) from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._file is not None:
+            with suppress(OSError):  # every line was flushed, or its failure said
+                self._file.close()
+
+    def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
+        """Pass it on."""
+        self._observer.planned(recording, chunks)
+
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
+        """Write a line.
+
+        Raises:
+            OutputError: It cannot be written.
+        """
+        if self._file is not None and answer.stats is not None:
+            start, end = (round(at / recording.sample_rate, 3) for at in (chunk.span.start, chunk.span.end))
+            error = answer.result.reason if isinstance(answer.result, DecodeError) else None
+            about = {"file": recording.source, "chunk": chunk.index, "start": start, "end": end, "error": error}
+            try:
+                self._file.write(json.dumps(about | asdict(answer.stats)) + "\n")
+                self._file.flush()
+            except OSError as failure:
+                problem = f"cannot be written: {failure.strerror or failure}"
+                raise OutputError(problem, where=self._path, hint="free some space, or leave --stats out") from failure
+        self._observer.answered(recording, chunk, answer)
+
+    def noted(self, recording: Recording, text: str) -> None:
+        """Pass it on."""
+        self._observer.noted(recording, text)
