@@ -9,6 +9,7 @@ import datetime as dt
 import json
 import os
 import platform
+import shutil
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -129,6 +130,8 @@ def write_report(path: Path, report: Report, details: Sequence[object]) -> None:
 
 
 def _find_commit() -> str:
+    if shutil.which("git") is None:
+        return "none (there is no git)"
     done = subprocess.run(["git", "-C", str(ROOT), "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
     if done.returncode != 0:
         return "none (not a git checkout, or nothing is committed)"

@@ -1,0 +1,47 @@
+"""Conversations of spoken digits, which the tiny trained checkpoint understands.
+
+The same arguments give the same samples. make_digits.py lies beside the test data.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+import soundfile
+
+__all__ = ["DIGITS_MODEL", "RATE", "make_digits", "write_digits"]
+
+RATE = 24_000
+_MODELS = os.environ.get("MURMUR_TEST_MODELS") or Path(__file__).resolve().parents[2] / "shared" / "models"
+DIGITS_MODEL = Path(_MODELS).resolve() / "tiny-vibevoice-digits"
+
+
+def make_digits(folder: Path, *, data: Path, seconds: float, n_speakers: int, seed: int) -> npt.NDArray[np.float32]:
+    """Make a conversation of about ``seconds``, at 24 kHz, shape (n_samples,).
+
+    Raises:
+        subprocess.CalledProcessError: The tool failed.
+    """
+    stem = write_digits(folder, data=data, seconds=seconds, n_speakers=n_speakers, seed=seed)
+    samples, rate = soundfile.read(f"{stem}.wav", dtype="float32")
+    assert rate == RATE, "the tool makes no other"
+    return np.asarray(samples, dtype=np.float32)
+
+
+def write_digits(folder: Path, *, data: Path, seconds: float, n_speakers: int, seed: int) -> Path:
+    """Write a conversation of about ``seconds`` and what is said in it; returns what .wav and .seglst.json go behind.
+
+    Raises:
+        subprocess.CalledProcessError: The tool failed.
+    """
+    stem = folder / f"digits-{seconds:.2f}-{n_speakers}-{seed}"
+    tool = data.parent / "tools" / "make_digits.py"
+    subprocess.run(
+        [sys.executable, tool, stem, str(seconds), str(n_speakers), str(seed)], check=True, stdout=subprocess.DEVNULL
+    )
+    return stem
