@@ -11,13 +11,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["Loop", "compression_ratio", "find_loop", "is_spoken"]
+__all__ = ["FASTEST_TOKENS_PER_S", "Loop", "compression_ratio", "count_repeating", "find_loop", "is_spoken"]
+
+FASTEST_TOKENS_PER_S = 12.0
+"""What is written faster was not said: fluent speech has 3 to 5, in scripts of many tokens a letter up to 10."""
 
 _LEAST_REPEATS = 4
 _LEAST_TOKENS = 16  # of all repeats together: "no no no no" is no loop
 _LONGEST_PERIOD = 60
-_FASTEST_TOKENS_PER_S = 12.0  # fluent speech has 3 to 5, in scripts of many tokens a letter up to 10
 _LEAST_SHARE = 0.3  # of the mean repeat that every spoken repeat takes
+
+# While a text is written it may still come to an end by itself: more is needed to say that it does not.
+_LEAST_TURNS = 6
+_LEAST_TURNING = 60
+_LONGEST_TURN = 120
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +54,24 @@ def find_loop(tokens: Sequence[int]) -> Loop | None:
     return best
 
 
+def count_repeating(tokens: Sequence[int]) -> int:
+    """Count the tokens at the end of a text that is being written, if they repeat: 6 times or more, and 60 or more.
+
+    Where they repeat with several periods, those count that do so with the shortest.
+
+    Args:
+        tokens: A text, in tokens or any other numbers.
+    """
+    last = len(tokens) - 1
+    for period in range(1, min(_LONGEST_TURN, len(tokens) // _LEAST_TURNS) + 1):
+        n_tokens = period
+        while n_tokens <= last and tokens[last - n_tokens] == tokens[last - n_tokens + period]:
+            n_tokens += 1
+        if n_tokens >= max(_LEAST_TURNS * period, _LEAST_TURNING):
+            return n_tokens
+    return 0
+
+
 def is_spoken(loop: Loop | None, starts: Sequence[float]) -> bool:
     """Tell whether a repetitive text was said: it is no faster than speech, and every repeat takes its time.
 
@@ -55,7 +80,7 @@ def is_spoken(loop: Loop | None, starts: Sequence[float]) -> bool:
         starts: Seconds at which every token of the text begins, and at the end the one at which the last ends.
     """
     first, last = (0, len(starts) - 1) if loop is None else (loop.start, loop.end)
-    if (starts[last] - starts[first]) * _FASTEST_TOKENS_PER_S < last - first:
+    if (starts[last] - starts[first]) * FASTEST_TOKENS_PER_S < last - first:
         return False
     moments = [] if loop is None else [starts[index] for index in range(loop.start, loop.end, loop.period)]
     lengths = [later - earlier for earlier, later in pairwise(moments)]
