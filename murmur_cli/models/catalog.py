@@ -8,6 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
+from collections.abc import Iterable
 from dataclasses import dataclass
 from importlib import resources
 from pathlib import Path
@@ -35,10 +36,15 @@ _HINT = "give a folder in HF layout: config.json and *.safetensors"
 
 @dataclass(frozen=True, slots=True)
 class HubSource:
-    """A repository on the hub. ``licence`` is None where only the repository's own page says it."""
+    """A repository on the hub.
+
+    ``licence`` is None where only the repository's own page says it. ``tokenizer`` is another repository, from which
+    ``tokenizer.json`` is taken where this one has none.
+    """
 
     repository: str
     licence: str | None
+    tokenizer: str | None = None
 
     def __str__(self) -> str:
         return f"hub {self.repository}"
@@ -136,12 +142,22 @@ def resolve_model(name: str) -> CatalogEntry | LocalFolder:
     if is_model:
         return LocalFolder(name, folder)
     if _HUB_ID.fullmatch(name):
-        return CatalogEntry(name, "transcribe", None, None, None, (HubSource(name, None),))
+        return _describe_repository(name, catalog.values())
     if is_folder:
         raise UsageError("no config.json in it, so this is not a model", where=name, hint=_HINT)
     near = difflib.get_close_matches(name, catalog, n=3, cutoff=0.5)
     meant = f"did you mean {' or '.join(near)}? " if near else ""
     raise UsageError("no such model", where=name, hint=f"{meant}'murmur models list' names them all")
+
+
+def _describe_repository(repository: str, catalog: Iterable[CatalogEntry]) -> CatalogEntry:
+    """Describe a repository; what it is for and what it lacks is known of those in the catalogue."""
+    for entry in catalog:
+        for source in entry.sources:
+            if isinstance(source, HubSource) and source.repository == repository:
+                hub = HubSource(repository, None, source.tokenizer)
+                return CatalogEntry(repository, entry.task, None, None, None, (hub,))
+    return CatalogEntry(repository, "transcribe", None, None, None, (HubSource(repository, None),))
 
 
 def parse_catalog(text: str) -> tuple[CatalogEntry, ...]:
@@ -167,7 +183,7 @@ def _parse_entry(table: _Table) -> CatalogEntry:
 def _parse_source(table: _Table) -> Source:
     licence = _text(table, "licence")
     if "hub" in table:
-        return HubSource(_text(table, "hub"), licence)
+        return HubSource(_text(table, "hub"), licence, _text(table, "tokenizer") if "tokenizer" in table else None)
     if _text(table, "packages") != "ctranslate2":
         raise ValueError(f"no such layout: {table['packages']!r}")
     files = tuple(FilePin(_text(item, "name"), _text(item, "sha256")) for item in _tables(table, "file"))

@@ -6,7 +6,7 @@ import torch
 
 from murmur_cli.errors import DeviceError, UsageError
 
-__all__ = ["choose_device"]
+__all__ = ["choose_device", "measure_gpu"]
 
 
 def choose_device(device: str) -> torch.device:
@@ -30,3 +30,16 @@ def choose_device(device: str) -> torch.device:
         seen = f"there are {n_gpus}" if n_gpus else "there is none"
         raise DeviceError(f"no CUDA device {number}: {seen}", where="--device", hint="try --device cpu")
     return torch.device("cuda", number)
+
+
+def measure_gpu(device: str) -> int | None:
+    """Tell how much memory, in bytes, the GPU has that an option names; None where it names the CPU.
+
+    Raises:
+        DeviceError: There is no such device here.
+        UsageError: Models do not run on devices of that kind.
+    """
+    place = choose_device(device)
+    if place.type == "cpu":
+        return None
+    return int(torch.cuda.get_device_properties(place).total_memory)

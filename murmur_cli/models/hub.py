@@ -33,6 +33,7 @@ from murmur_cli.models.sources import Fetched, Report
 
 __all__ = ["fetch_from_hub", "link_cached"]
 
+_TOKENIZER = "tokenizer.json"
 _CONNECT_S = 5
 _ANSWER_S = 10.0  # a name with many addresses that all swallow packets takes _CONNECT_S for each
 _FAILURES = (OSError, HTTPError, ValueError, RuntimeError)  # what the hub, its downloader and a login page raise
@@ -73,6 +74,8 @@ def fetch_from_hub(source: HubSource, target: Path, *, revision: str | None, rep
             commit, stored = str(info.sha), _list_stored(info)
             take = _Download(repository, commit, stored, report)
             names = select_files({name: file.size for name, file in stored.items()}, read=take)
+            if source.tokenizer and _TOKENIZER not in names:
+                _link_tokenizer(source.tokenizer, target, report)
             if revision is None:
                 take.name_newest()
             take.total = sum(stored[name].size for name in names)
@@ -81,6 +84,15 @@ def fetch_from_hub(source: HubSource, target: Path, *, revision: str | None, rep
         except _FAILURES as error:
             raise ModelUnavailableError(_explain(error)) from error
     return Fetched(str(source), commit, source.licence or _read_licence(info))
+
+
+def _link_tokenizer(repository: str, target: Path, report: Report) -> None:
+    """Take the tokenizer of a repository in its newest revision, before the weights of another."""
+    info = _ask(repository, None)
+    stored = _list_stored(info)
+    if _TOKENIZER not in stored:
+        raise ModelUnavailableError(f"has no {_TOKENIZER}", where=f"hub {repository}")
+    (target / _TOKENIZER).symlink_to(_Download(repository, str(info.sha), stored, report)(_TOKENIZER))
 
 
 def link_cached(source: HubSource, target: Path, *, revision: str | None) -> Fetched | None:

@@ -1,6 +1,7 @@
 """From what the user calls a model to an engine that runs.
 
-``config.json`` says what a model is, wherever it came from; only this module maps that to code.
+``config.json`` says what a model is, wherever it came from; only this module maps that to code. What cannot run is
+refused before its weights are fetched, as far as the catalogue knows, and before a folder's are read.
 """
 
 from __future__ import annotations
@@ -11,55 +12,116 @@ from pathlib import Path
 
 from murmur_cli.engine import Engine
 from murmur_cli.errors import UsageError, WeightsError
+from murmur_cli.models.catalog import CatalogEntry, LocalFolder, resolve_model
+from murmur_cli.models.choice import choose_model
 from murmur_cli.models.scripted import load_scripted
 from murmur_cli.models.weights import LocalWeights, PullProgress, pull_weights
-from murmur_cli.options import ModelOptions
+from murmur_cli.options import BatchOptions, ModelOptions
 
 __all__ = ["load_engine"]
 
-_DEFAULT = "whisper-base"
+_WHISPER, _SCRIPTED = "whisper", "scripted"
+_VIBEVOICE = ("vibevoice_asr", "vibevoice")  # the transformers layout, the original one
+_STEP_PERCENT = 81  # of the files of a VibeVoice of 7B, at least, are read for every token
+_DEFAULT_OPTIONS = BatchOptions()
 
 
 def load_engine(
-    options: ModelOptions,
+    model: ModelOptions,
     *,
-    on_choice: Callable[[str], None],
+    options: BatchOptions = _DEFAULT_OPTIONS,
+    on_note: Callable[[str], None],
     on_progress: Callable[[PullProgress], None] | None = None,
 ) -> Engine:
     """Find the weights, fetching them at first use, and load them.
 
     Args:
-        options: What was asked for; ``auto`` takes the default of this machine.
-        on_choice: Hears which model ``auto`` chose, and why.
+        model: What was asked for; ``auto`` takes the best that this machine can run with the weights that it has.
+        options: What the engine will be asked: how long a chunk may be decides how much memory it takes.
+        on_note: Hears which model ``auto`` chose, and why, and what else the user should know.
         on_progress: Hears how far a download is.
 
     Raises:
         UsageError: No such model, or one of a kind that murmur does not run.
         ModelUnavailableError: The weights cannot be had.
-        DeviceError: There is no such device.
+        DeviceError: There is no such device, or it cannot run the model.
     """
-    name = options.model
+    name = model.model
     if name == "auto":
-        name = _DEFAULT
-        on_choice(f"model {name}, the default; --model takes another")
-    weights = pull_weights(name, offline=options.offline, on_progress=on_progress)
+        choice = choose_model(model)
+        name = choice.model
+        on_note(f"model {name}: {choice.reason}; --model takes another")
+    _refuse_hopeless(resolve_model(name), model)
+    weights = pull_weights(name, offline=model.offline, on_progress=on_progress)
     kind = _read_kind(weights.folder)
-    if kind == "whisper":
-        return _load_whisper(weights, options)
-    if kind == "scripted":
+    if kind == _WHISPER:
+        return _load_whisper(weights, model)
+    if kind in _VIBEVOICE:
+        return _load_vibevoice(weights, model, options, on_note)
+    if kind == _SCRIPTED:
         return load_scripted(weights.folder)
-    raise UsageError(f"models of the kind {kind!r} are not supported", where=name, hint="give a Whisper model")
+    raise _refuse_kind(kind, name)
 
 
-def _load_whisper(weights: LocalWeights, options: ModelOptions) -> Engine:
+def _refuse_hopeless(found: CatalogEntry | LocalFolder, model: ModelOptions) -> None:
+    """Refuse what can be seen not to run here, before gigabytes of it are fetched or read.
+
+    Raises:
+        UsageError: It is no model for whole recordings, or of a kind that murmur does not run.
+        WeightsError: A folder is not a whole checkpoint.
+        DeviceError: There is no such device, or the model is too slow on it.
+    """
+    if isinstance(found, LocalFolder):
+        kind = _read_kind(found.folder)
+        if kind in _VIBEVOICE:
+            _refuse_vibevoice(found, model)
+        elif kind not in (_WHISPER, _SCRIPTED):
+            raise _refuse_kind(kind, found.name)
+    elif found.task == "stream":
+        raise UsageError("this model only streams", where=found.name, hint="run 'murmur stream FILE' with it")
+    elif found.engine == "vibevoice" and found.size and not model.force:
+        from murmur_cli.models.device import choose_device  # noqa: PLC0415 - loads torch
+        from murmur_cli.models.vibevoice.memory import refuse_slow  # noqa: PLC0415 - loads torch
+
+        if choose_device(model.device).type == "cpu":
+            refuse_slow(found.size * _STEP_PERCENT // 100, where=found.name)
+
+
+def _refuse_vibevoice(found: LocalFolder, model: ModelOptions) -> None:
+    from murmur_cli.models.device import choose_device  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.vibevoice.checkpoint import choose_dtype, inspect_checkpoint  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.vibevoice.memory import refuse_slow  # noqa: PLC0415 - loads torch
+
+    size = inspect_checkpoint(found.folder).size
+    place = choose_device(model.device)
+    if place.type == "cpu" and not model.force:
+        refuse_slow(size.n_step_parameters * choose_dtype(model.dtype, place).itemsize, where=found.name)
+
+
+def _load_whisper(weights: LocalWeights, model: ModelOptions) -> Engine:
     from murmur_cli.models.whisper.engine import load_whisper  # noqa: PLC0415 - loads torch, which a script needs not
 
     return load_whisper(
         weights.folder,
         name=weights.name,
         weights_sha256=weights.sha256,
-        device=options.device,
-        dtype=options.dtype,
+        device=model.device,
+        dtype=model.dtype,
+    )
+
+
+def _load_vibevoice(
+    weights: LocalWeights, model: ModelOptions, options: BatchOptions, on_note: Callable[[str], None]
+) -> Engine:
+    from murmur_cli.models.vibevoice.engine import load_vibevoice  # noqa: PLC0415 - loads torch
+
+    return load_vibevoice(
+        weights.folder,
+        name=weights.name,
+        weights_sha256=weights.sha256,
+        model=model,
+        options=options,
+        on_note=on_note,
     )
 
 
@@ -71,3 +133,8 @@ def _read_kind(folder: Path) -> str:
         problem = f"does not say what model this is: {error!r}"
         raise WeightsError(problem, where=str(path), hint="give a folder in HF layout") from error
     return str(kind)
+
+
+def _refuse_kind(kind: str, where: str) -> UsageError:
+    problem = f"models of the kind {kind!r} are not supported"
+    return UsageError(problem, where=where, hint="give a Whisper or a VibeVoice-ASR model")

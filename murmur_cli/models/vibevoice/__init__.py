@@ -1,0 +1,1 @@
+"""VibeVoice-ASR: text, times and speakers of a chunk in one pass."""
