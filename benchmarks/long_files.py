@@ -24,7 +24,7 @@ from children import run_child
 from report import Report, Table, describe_run, format_goal, format_report, write_report
 from sessions import DATA_DIR, Session, make_long_session
 
-__all__ = ["LongRun", "main", "measure_file", "write_script"]
+__all__ = ["LongRun", "find_murmur", "main", "measure_file", "write_script"]
 
 PEAK_GOAL_BYTES = 2.5e9  # for one hour
 GROWTH_GOALS = {"none": 1.2, "auto": 1.3}  # peak memory of four hours against one, by --speakers
@@ -152,7 +152,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
                         help="scripted: all but the model (default: %(default)s)")  # fmt: skip
     parser.add_argument("--model", default="whisper-base", help="as in murmur batch (default: %(default)s)")
     parser.add_argument("--language", default="en", help="as in murmur batch (default: %(default)s)")
-    parser.add_argument("--murmur", type=Path, default=_find_murmur(), help="the command (default: %(default)s)")
+    parser.add_argument("--murmur", type=Path, default=find_murmur(), help="the command (default: %(default)s)")
     parser.add_argument("--data", type=Path, default=DATA_DIR, help="folder of the test data (default: %(default)s)")
     parser.add_argument(
         "--scratch", type=Path, help="folder for recordings of up to 100 MB an hour (default: the system's)"
@@ -161,7 +161,7 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     return parser.parse_args(arguments)
 
 
-def _find_murmur() -> Path:
+def find_murmur() -> Path:
     beside = Path(sys.executable).parent / "murmur"
     return beside if beside.exists() else Path(shutil.which("murmur") or beside)
 
