@@ -27,6 +27,7 @@ from murmur_cli.decode.watchers import Watchers
 from murmur_cli.engine import Answer, Extras, Job
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
+from murmur_cli.models.heap import give_back_freed
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, choose_dtype, inspect_checkpoint, load_checkpoint
 from murmur_cli.models.vibevoice.features import embed_prompt, encode_audio, find_gain, seed_noise
 from murmur_cli.models.vibevoice.frames import FRAME_SAMPLES, SAMPLE_RATE
@@ -210,6 +211,8 @@ class VibeVoiceEngine:
         start = job.chunk.span.start + attempt.span.start
         seed = None if self._noise_seed is None else seed_noise(self._noise_seed, start=start)
         features = encode_audio(self._checkpoint, samples, gain=find_gain(job.level), noise_seed=seed)
+        if features.device.type == "cpu":
+            give_back_freed()
         embedded = embed_prompt(self._checkpoint, prompt, features)
         if not prefix:
             return embedded

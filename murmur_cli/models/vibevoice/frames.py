@@ -13,7 +13,7 @@ SAMPLE_RATE = 24_000
 FRAME_SAMPLES = 3200
 """Samples that become one vector."""
 
-PIECE_SAMPLES = 60 * SAMPLE_RATE
+PIECE_SAMPLES = 10 * SAMPLE_RATE
 """Samples that go through the encoders at once; what they remember is handed on from piece to piece."""
 
 
