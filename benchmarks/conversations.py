@@ -14,7 +14,7 @@ import argparse
 import itertools
 import os
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -35,7 +35,21 @@ from murmur_cli.score.sessions import Pair
 from murmur_cli.speech.vad import Vad
 from murmur_cli.types import EngineInfo, Segment, Speaker, Transcript
 
-__all__ = ["JOINED", "ONE", "SEVERAL", "Goal", "Row", "Talk", "join_by_reference", "main", "make_talks", "measure_row"]
+__all__ = [
+    "JOINED",
+    "ONE",
+    "SEVERAL",
+    "Goal",
+    "Row",
+    "Talk",
+    "join_by_reference",
+    "load_talks",
+    "main",
+    "make_talks",
+    "measure_row",
+    "to_detail",
+    "to_percent",
+]
 
 ONE, SEVERAL, JOINED = "one chunk", "several chunks", "several, joined by the reference"
 
@@ -111,7 +125,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     report = _make_report(rows, engine.info)
     print(format_report(report))
     if args.json:
-        write_report(args.json, report, [_to_detail(row) for row in rows])
+        write_report(args.json, report, [to_detail(row) for row in rows])
 
 
 def make_talks(folder: Path, *, data: Path, n_talks: int, seconds: float) -> list[Talk]:
@@ -120,9 +134,13 @@ def make_talks(folder: Path, *, data: Path, n_talks: int, seconds: float) -> lis
     Raises:
         subprocess.CalledProcessError: The tool failed.
     """
-    stems = [
+    return load_talks(
         write_digits(folder, data=data, seconds=seconds, n_speakers=1 + seed % 4, seed=seed) for seed in range(n_talks)
-    ]
+    )
+
+
+def load_talks(stems: Iterable[Path]) -> list[Talk]:
+    """Find what ``write_digits`` has written."""
     return [Talk(Path(f"{stem}.wav"), *load_annotations(Path(f"{stem}.seglst.json"))) for stem in stems]
 
 
@@ -227,8 +245,8 @@ def _format_row(row: Row) -> tuple[str, ...]:
         str(len(recognition.transcripts)),
         f"{recognition.audio_s:.1f}",
         str(row.words.length),
-        f"{_percent(row.words):.2f}",
-        f"{_percent(row.speakers):.2f}",
+        f"{to_percent(row.words):.2f}",
+        f"{to_percent(row.speakers):.2f}",
         f"{row.starts:.2f}",
         f"{recognition.gap_s:.1f}",
         f"{recognition.cpu_s / recognition.audio_s:.4f}",
@@ -239,7 +257,7 @@ def _judge(row: Row) -> list[str]:
     goal = GOALS.get(row.name)
     if goal is None:
         return []
-    wer, cpwer = _percent(row.words), _percent(row.speakers)
+    wer, cpwer = to_percent(row.words), to_percent(row.speakers)
     verdicts = [format_goal(f"{row.name}: WER {wer:.2f} %, at most {goal.wer:g} %", reached=wer <= goal.wer)]
     if goal.cpwer is not None:
         what = f"{row.name}: cpWER {cpwer:.2f} %, at most {goal.cpwer:g} %"
@@ -250,11 +268,13 @@ def _judge(row: Row) -> list[str]:
     return verdicts
 
 
-def _percent(errors: WordErrors) -> float:
+def to_percent(errors: WordErrors) -> float:
+    """How many errors there are, in percent of the words."""
     return 100.0 * errors.errors / errors.length
 
 
-def _to_detail(row: Row) -> dict[str, object]:
+def to_detail(row: Row) -> dict[str, object]:
+    """Turn a row into unrounded numbers and what was written, for JSON."""
     return {
         "row": row.name,
         "max_chunk_s": row.max_chunk_s,
@@ -262,6 +282,8 @@ def _to_detail(row: Row) -> dict[str, object]:
         "speakers": asdict(row.speakers),
         "n_turns": row.n_turns,
         "n_starts": row.n_starts,
+        "n_chunks": row.recognition.n_chunks,
+        "n_retries": row.recognition.n_retries,
         "cpu_s": row.recognition.cpu_s,
         "transcripts": [
             {"segments": [asdict(s) for s in t.segments], "gaps": [asdict(g) for g in t.gaps]}

@@ -33,15 +33,20 @@ def make_digits(folder: Path, *, data: Path, seconds: float, n_speakers: int, se
     return np.asarray(samples, dtype=np.float32)
 
 
-def write_digits(folder: Path, *, data: Path, seconds: float, n_speakers: int, seed: int) -> Path:
+def write_digits(
+    folder: Path, *, data: Path, seconds: float, n_speakers: int, seed: int, noise_db: float | None = None
+) -> Path:
     """Write a conversation of about ``seconds`` and what is said in it; returns what .wav and .seglst.json go behind.
+
+    With ``noise_db``, the level of the noise against the speech, it is the same conversation; None: -38 to -24 dB,
+    drawn with the conversation, as the checkpoint was trained.
 
     Raises:
         subprocess.CalledProcessError: The tool failed.
     """
-    stem = folder / f"digits-{seconds:.2f}-{n_speakers}-{seed}"
+    noise = [] if noise_db is None else [f"{noise_db:g}"]
+    stem = folder / "-".join(["digits", f"{seconds:.2f}", str(n_speakers), str(seed), *noise])
     tool = data.parent / "tools" / "make_digits.py"
-    subprocess.run(
-        [sys.executable, tool, stem, str(seconds), str(n_speakers), str(seed)], check=True, stdout=subprocess.DEVNULL
-    )
+    command = [sys.executable, tool, stem, str(seconds), str(n_speakers), str(seed), *noise]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return stem

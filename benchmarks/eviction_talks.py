@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 import torch
-from conversations import Talk
+from conversations import Talk, load_talks
 from digits import RATE, write_digits
 from eviction_rules import Meter, Rule
 from gpu_model import SHAPES, measure_shape
@@ -36,7 +36,7 @@ from murmur_cli.models.vibevoice.plan import plan_rows
 from murmur_cli.models.vibevoice.prompt import build_prompt
 from murmur_cli.options import ModelOptions, ScoreOptions
 from murmur_cli.score import score_pairs
-from murmur_cli.score.annotations import Session, Utterance, load_annotations
+from murmur_cli.score.annotations import Session, Utterance
 from murmur_cli.score.counts import WordErrors
 from murmur_cli.score.sessions import Pair
 from murmur_cli.types import Hypothesis, Speaker
@@ -164,11 +164,10 @@ def make_talks(folder: Path, *, data: Path, n_talks: int) -> list[Talk]:
         subprocess.CalledProcessError: The tool failed.
     """
     lengths = np.random.default_rng(0).uniform(*SECONDS, n_talks)
-    stems = [
+    return load_talks(
         write_digits(folder, data=data, seconds=seconds, n_speakers=1 + seed % 4, seed=seed)
         for seed, seconds in enumerate(lengths)
-    ]
-    return [Talk(Path(f"{stem}.wav"), *load_annotations(Path(f"{stem}.seglst.json"))) for stem in stems]
+    )
 
 
 def load_bench(folder: Path, talks: Sequence[Talk], *, n_threads: int) -> Bench:

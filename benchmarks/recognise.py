@@ -25,11 +25,16 @@ __all__ = ["Recognition", "join_text", "recognise"]
 
 @dataclass(frozen=True, slots=True)
 class Recognition:
-    """Transcripts in the order of the files, and what they took in this process, all threads together."""
+    """Transcripts in the order of the files, and what they took in this process, all threads together.
+
+    ``n_retries`` counts what was decoded once more of ``n_chunks``; engines without statistics do not say.
+    """
 
     transcripts: tuple[Transcript, ...]
     cpu_s: float
     wall_s: float
+    n_chunks: int
+    n_retries: int
 
     @property
     def audio_s(self) -> float:
@@ -66,12 +71,13 @@ def recognise(
     """
     options = BatchOptions(chunk=ChunkOptions(max_chunk_s=max_chunk_s), decode=DecodeOptions(language=language))
     cpu, wall = time.process_time(), time.perf_counter()
-    recordings = _iter_recordings(paths, sample_rate=engine.sample_rate)
+    recordings, counter = _iter_recordings(paths, sample_rate=engine.sample_rate), _Counter()
     transcripts = list(
-        transcribe_all(recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=_Nobody())
+        transcribe_all(recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=counter)
     )
     cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
-    return Recognition(tuple(sorted(transcripts, key=lambda t: t.recording_id)), cpu_s, wall_s)
+    ordered = tuple(sorted(transcripts, key=lambda t: t.recording_id))
+    return Recognition(ordered, cpu_s, wall_s, counter.n_chunks, counter.n_retries)
 
 
 def join_text(transcript: Transcript) -> str:
@@ -84,14 +90,19 @@ def _iter_recordings(paths: Sequence[Path], *, sample_rate: int) -> Iterator[Rec
         yield open_recording(str(path), recording_id=RecordingId(index), sample_rate=sample_rate)
 
 
-class _Nobody:
+class _Counter:
     """An observer that shows nothing."""
+
+    n_chunks = 0
+    n_retries = 0
 
     def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
         """A recording is cut into chunks."""
 
-    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
+    def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:  # noqa: ARG002 - the protocol's
         """A chunk is decoded, or has failed."""
+        self.n_chunks += 1
+        self.n_retries += answer.stats.n_retries if answer.stats else 0
 
     def noted(self, recording: Recording, text: str) -> None:
         """There is something to know about a recording."""

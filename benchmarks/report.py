@@ -20,6 +20,7 @@ __all__ = [
     "Report",
     "Table",
     "describe_run",
+    "draw_bars",
     "find_bf16",
     "format_goal",
     "format_report",
@@ -40,6 +41,7 @@ PACKAGES = (
     "whisper-normalizer",
 )
 
+_BAR = 40  # characters
 _CPUINFO = Path("/proc/cpuinfo")
 _MEMINFO = Path("/proc/meminfo")
 _BF16_FLAGS = ("amx_bf16", "avx512_bf16", "bf16")  # as Linux spells them; the last one is ARM's
@@ -76,6 +78,22 @@ def describe_run(more: Mapping[str, str]) -> dict[str, str]:
         "versions": f"python {platform.python_version()}, " + ", ".join(_iter_versions()),
         **more,
     }
+
+
+def draw_bars(title: str, bars: Mapping[str, float], *, full: float, spec: str) -> list[str]:
+    """Draw values as lines of text under a title, with an empty line behind them.
+
+    Args:
+        title: What is drawn.
+        bars: What each bar is called, and its value.
+        full: The value of a bar of full length; nothing is longer.
+        spec: How values are written, as in a format string.
+    """
+    width = max(map(len, bars), default=0)
+    lines = [
+        f"{name:{width}}  |{'#' * round(_BAR * value / full):{_BAR}}| {value:{spec}}" for name, value in bars.items()
+    ]
+    return [title, *lines, ""]
 
 
 def find_bf16(cpuinfo: Path = _CPUINFO) -> str | None:

@@ -90,6 +90,7 @@ def test_every_rule_and_every_talk_is_reported(models_dir: Path, data_dir: Path,
     assert [row["rule"] for row in rows] == [row["rule"] for row in report["table"]]
     assert [row["rule"] for row in rows] == ["none", "output", "speech", "both", "speech, no pins", "by steps"]
     assert all(len(row["words"]) == len(row["speakers"]) == len(row["kept"]) == 2 for row in rows)
+    assert all(len(row["step_s"]) == 1 for row in rows)
     none, _, speech, _, bare, _ = rows
     assert none["kept"] == [1.0, 1.0]
     assert none["gone"] == [0.0, 0.0]
@@ -135,7 +136,7 @@ class Held:
 def make_row(name: str, *, kept: float = 0.5, gone: float = 0.6, slower: float = 1.0, more: float = 0.0) -> object:
     run = talks.Run(name, (), (), (), (Held(0.5, gone),), 1.0)
     difference = eviction.Difference(more, more, more)
-    return eviction.Row(name, (Held(kept, 0.0), Held(0.1, 0.0)), (run,), difference, difference, slower)
+    return eviction.Row(name, (Held(kept, 0.0), Held(0.1, 0.0)), run, difference, difference, (1.0,), slower)
 
 
 def test_goals() -> None:
