@@ -7,14 +7,27 @@ answers does not depend on the run it is in.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
 from murmur_cli.audio.levels import Level
 from murmur_cli.errors import UsageError
-from murmur_cli.types import Chunk, DecodeError, EngineInfo, Hypothesis, RecordingId, Samples
+from murmur_cli.options import StreamOptions
+from murmur_cli.types import Chunk, DecodeError, EngineInfo, Gap, Hypothesis, RecordingId, Samples, Speaker
 
-__all__ = ["Answer", "ChunkStats", "Engine", "Extras", "Job", "require_extras"]
+__all__ = [
+    "Answer",
+    "ChunkStats",
+    "Engine",
+    "Extras",
+    "Job",
+    "StreamDecoder",
+    "StreamEngine",
+    "StreamSegment",
+    "StreamUpdate",
+    "require_extras",
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -122,6 +135,86 @@ class Engine(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class StreamSegment:
+    """One committed piece of text; ``start`` and ``end`` are seconds from the start of the session.
+
+    ``times`` is ``chunk`` where they are only those of the decoding unit that the text came from, split by text
+    length; else ``model``. ``starts_line`` is False where the text goes on in the line of the segment before: same
+    speaker, same sentence. Then the text begins with a blank if one belongs there, so that a line is its pieces joined.
+    """
+
+    start: float
+    end: float
+    text: str
+    speaker: Speaker | None
+    times: str
+    starts_line: bool
+
+
+@dataclass(frozen=True, slots=True)
+class StreamUpdate:
+    """What some more audio has brought.
+
+    ``committed`` are segments that never change from now on, in order of their starts; ``gaps`` is what was not
+    transcribed; ``draft`` is the text that is still open, if the engine has one.
+    """
+
+    committed: tuple[StreamSegment, ...] = ()
+    gaps: tuple[Gap, ...] = ()
+    draft: str | None = None
+
+
+class StreamDecoder(Protocol):
+    """One live session."""
+
+    def push(self, samples: Samples) -> StreamUpdate:
+        """Hear on. However the same audio is split, the same segments are committed.
+
+        Args:
+            samples: A block of any size, shape (n_samples,), at the engine's rate.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        ...
+
+    def finish(self) -> StreamUpdate:
+        """Transcribe what is left; no draft remains.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        ...
+
+
+class StreamEngine(Protocol):
+    """A recogniser for audio that is still coming in."""
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second that blocks must have."""
+        ...
+
+    @property
+    def info(self) -> EngineInfo:
+        """Which model this is and how it runs."""
+        ...
+
+    @property
+    def extras(self) -> Extras:
+        """What it does that others do not."""
+        ...
+
+    def open(self, options: StreamOptions) -> AbstractContextManager[StreamDecoder]:
+        """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
+
+        Raises:
+            UsageError: There is no such language.
+        """
+        ...
+
+
 _EXTRAS = {
     "word_times": ("--word-times", "gives no times of words"),
     "context": ("--context", "reads no text beforehand"),
@@ -132,7 +225,7 @@ _EXTRAS = {
 }
 
 
-def require_extras(engine: Engine, wanted: Extras) -> None:
+def require_extras(engine: Engine | StreamEngine, wanted: Extras) -> None:
     """Refuse to run where an option would do nothing.
 
     Raises:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor, nn
 from transformers import PreTrainedModel
 
+from murmur_cli.decode.growing import GrowingCache
 from murmur_cli.decode.slots import CacheShape, PromptCache, SlotCache
 
 __all__ = ["Decoder"]
@@ -60,7 +61,12 @@ class Decoder:
         return embedded
 
     def read(
-        self, embedded: Tensor, *, positions: Tensor, mask: Tensor | None, cache: SlotCache | PromptCache
+        self,
+        embedded: Tensor,
+        *,
+        positions: Tensor,
+        mask: Tensor | None,
+        cache: SlotCache | PromptCache | GrowingCache,
     ) -> Tensor:
         """Read some positions.
 

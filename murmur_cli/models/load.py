@@ -10,18 +10,20 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 
-from murmur_cli.engine import Engine
+from murmur_cli.engine import Engine, StreamEngine
 from murmur_cli.errors import UsageError, WeightsError
 from murmur_cli.models.catalog import CatalogEntry, LocalFolder, resolve_model
 from murmur_cli.models.choice import choose_model
-from murmur_cli.models.scripted import load_scripted
+from murmur_cli.models.scripted import load_scripted, load_scripted_stream
 from murmur_cli.models.weights import LocalWeights, PullProgress, pull_weights
 from murmur_cli.options import BatchOptions, ModelOptions
+from murmur_cli.speech.vad import Vad
 
-__all__ = ["load_engine"]
+__all__ = ["load_engine", "load_stream_engine"]
 
 _WHISPER, _SCRIPTED = "whisper", "scripted"
 _VIBEVOICE = ("vibevoice_asr", "vibevoice")  # the transformers layout, the original one
+_VIBEVOICE_STREAMS = "vibevoice-streaming"  # as the catalogue calls it
 _STEP_PERCENT = 81  # of the files of a VibeVoice of 7B, at least, are read for every token
 _DEFAULT_OPTIONS = BatchOptions()
 
@@ -61,6 +63,61 @@ def load_engine(
     if kind == _SCRIPTED:
         return load_scripted(weights.folder)
     raise _refuse_kind(kind, name)
+
+
+def load_stream_engine(
+    model: ModelOptions,
+    *,
+    load_vad: Callable[[], Vad],
+    on_note: Callable[[str], None],
+    on_progress: Callable[[PullProgress], None] | None = None,
+) -> StreamEngine | None:
+    """Find the weights of a model that hears live audio by itself, fetching them at first use, and load them.
+
+    Args:
+        model: What was asked for, by name: ``auto`` is none.
+        load_vad: Loads what finds speech, for a model that is not to be asked where there is none.
+        on_note: Hears what the user should know.
+        on_progress: Hears how far a download is.
+
+    Returns:
+        The engine, or None if the model is one for whole utterances: ``load_engine`` loads those.
+
+    Raises:
+        UsageError: No such model, or one for whole recordings only.
+        ModelUnavailableError: The weights cannot be had.
+        DeviceError: There is no such device, or it cannot run the model.
+    """
+    found = resolve_model(model.model)
+    if isinstance(found, CatalogEntry) and found.engine not in (None, _VIBEVOICE_STREAMS):
+        if found.engine == "vibevoice":
+            hint = f"take one that streams, or run 'murmur batch' with {found.name}"
+            raise UsageError("this model does not stream", where=found.name, hint=hint)
+        return None
+    if isinstance(found, LocalFolder):
+        kind = _read_kind(found.folder)
+        if kind == _SCRIPTED:
+            return load_scripted_stream(found.folder)
+        if kind not in _VIBEVOICE:
+            return None
+        _refuse_stream(found)
+    weights = pull_weights(model.model, offline=model.offline, on_progress=on_progress)
+    if _read_kind(weights.folder) not in _VIBEVOICE:
+        return None
+    from murmur_cli.models.vibevoice.streaming import load_vibevoice_stream  # noqa: PLC0415 - loads torch
+
+    return load_vibevoice_stream(
+        weights.folder, name=weights.name, weights_sha256=weights.sha256, model=model, vad=load_vad(), on_note=on_note
+    )
+
+
+def _refuse_stream(found: LocalFolder) -> None:
+    """Refuse a folder that does not stream before its weights are read."""
+    from murmur_cli.models.vibevoice.checkpoint import inspect_checkpoint  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.vibevoice.geometry import read_geometry  # noqa: PLC0415 - beside what loads torch
+
+    read_geometry(found.folder)
+    inspect_checkpoint(found.folder, streams=True)
 
 
 def _refuse_hopeless(found: CatalogEntry | LocalFolder, model: ModelOptions) -> None:

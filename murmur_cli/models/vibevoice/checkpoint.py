@@ -65,18 +65,19 @@ class Checkpoint:
     dtype: torch.dtype
 
 
-def inspect_checkpoint(folder: Path) -> Blueprint:
+def inspect_checkpoint(folder: Path, *, streams: bool = False) -> Blueprint:
     """Check all of a checkpoint that can be checked without reading its weights.
 
     Args:
         folder: Holds config.json, tokenizer.json and safetensors, in the transformers layout or the original one.
+        streams: Take one that only streams, too.
 
     Raises:
-        UsageError: It is a model of another family, or one that only streams.
+        UsageError: It is a model of another family, or one that only streams, and that is not wanted.
         WeightsError: A file is missing or damaged, a tensor is missing, left over or misshapen, or the tokenizer is
             not the model's.
     """
-    layout = read_layout(folder)
+    layout = read_layout(folder, streams=streams)
     vocabulary = read_vocabulary(folder)
     tensors = _name_tensors(list_tensors(folder), layout, folder)
     outline = make_outline(_state_tokens(layout, vocabulary), where=layout.path)

@@ -51,15 +51,19 @@ class Layout:
     is_tied: bool
 
 
-def read_layout(folder: Path) -> Layout:
-    """Read ``config.json`` of a checkpoint that transcribes whole chunks.
+def read_layout(folder: Path, *, streams: bool = False) -> Layout:
+    """Read ``config.json`` of a checkpoint that transcribes.
+
+    Args:
+        folder: Holds it.
+        streams: Take one that only streams, too.
 
     Raises:
-        UsageError: It is a model of another family, or one that only streams.
+        UsageError: It is a model of another family, or one that only streams, and that is not wanted.
         WeightsError: It cannot be read, or lacks what must be known.
     """
     table = _Table(folder / "config.json", "", _read_json(folder / "config.json"))
-    is_original = _is_original(table, folder)
+    is_original = _is_original(table, folder, streams=streams)
     config = _convert(table) if is_original else dict(table.fields)
     config["acoustic_tokenizer_chunk_size"] = PIECE_SAMPLES  # what the encoders need grows with it
     text = table.table("decoder_config" if is_original else "text_config")
@@ -70,15 +74,16 @@ def read_layout(folder: Path) -> Layout:
     return Layout(path=table.path, config=config, rename=rename, is_tied=is_tied)
 
 
-def _is_original(table: _Table, folder: Path) -> bool:
+def _is_original(table: _Table, folder: Path, *, streams: bool) -> bool:
     kind = table.fields.get("model_type")
     named = table.fields.get("architectures")
     classes = named if isinstance(named, list) else []
     if kind == KINDS[0] and (not classes or _SAVED in classes):
         return False
-    if kind == KINDS[1] and _ORIGINAL in classes:
+    only_streams = kind == KINDS[1] and _STREAMING in classes
+    if (kind == KINDS[1] and _ORIGINAL in classes) or (only_streams and streams):
         return True
-    if kind == KINDS[1] and _STREAMING in classes:
+    if only_streams:
         raise UsageError("this VibeVoice only streams", where=str(folder), hint="run 'murmur stream FILE' with it")
     what = ", ".join(map(str, classes)) or "no architecture"
     problem = f"is a model of the kind {kind!r} ({what}), not a VibeVoice that transcribes"

@@ -15,13 +15,17 @@ from transformers.models.whisper.tokenization_whisper import LANGUAGES
 from murmur_cli.models.vibevoice.frames import SAMPLE_RATE, count_frames
 from murmur_cli.models.vibevoice.vocabulary import Vocabulary
 
-__all__ = ["PlainText", "Prompt", "build_prompt", "make_extra_info", "strip_control_tokens"]
+__all__ = ["PlainText", "Prompt", "build_prompt", "encode_stream_prompt", "make_extra_info", "strip_control_tokens"]
 
 PlainText = NewType("PlainText", str)
 """A text without control tokens."""
 
 _SYSTEM = "You are a helpful assistant that transcribes audio input into text output in JSON format."
 _KEYS = "transcribe it with these keys: Start time, End time, Speaker ID, Content"
+_STREAM = (
+    "You are a helpful assistant that transcribes audio input into text output. Please transcribe the following audios"
+    " streamingly with these keys: speaker, content"
+)
 _CONTROL = re.compile(r"<\|.*?\|>", re.DOTALL)
 
 
@@ -83,3 +87,17 @@ def build_prompt(vocabulary: Vocabulary, *, n_samples: int, extra_info: PlainTex
     # A special token is a border that no other token crosses: these parts are the whole, tokenised.
     audio = (vocabulary.audio_begin, *(vocabulary.audio,) * n_frames, vocabulary.audio_end)
     return Prompt((*before, *audio, *after), audio_start=len(before) + 1, n_frames=n_frames)
+
+
+def encode_stream_prompt(vocabulary: Vocabulary, *, extra_info: PlainText | None) -> list[int]:
+    """Write what a session begins with: plain text, without a chat template.
+
+    Args:
+        vocabulary: The model's tokens.
+        extra_info: What the model should know, see ``make_extra_info``.
+
+    Source:
+        microsoft/VibeVoice@1541f59.
+    """
+    wish = f" and extra info: {extra_info}" if extra_info else ""
+    return vocabulary.encode(f"{_STREAM}{wish}\n")

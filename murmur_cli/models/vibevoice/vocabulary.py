@@ -13,11 +13,12 @@ from tokenizers import Tokenizer
 
 from murmur_cli.errors import WeightsError
 
-__all__ = ["Vocabulary", "read_vocabulary"]
+__all__ = ["Vocabulary", "find_chunk_end", "read_vocabulary"]
 
 _END = "<|endoftext|>"
 _PAD = "<|image_pad|>"
 _AUDIO_BEGIN, _AUDIO_END, _AUDIO = "<|object_ref_start|>", "<|object_ref_end|>", "<|box_start|>"
+_CHUNK_END = "<|text_chunk_end|>"
 _NAMES = (_END, "<|im_start|>", "<|im_end|>", _AUDIO_BEGIN, _AUDIO_END, _AUDIO, _PAD)
 _HINT = "give the tokenizer that was published with the weights, or Qwen2.5's"
 
@@ -52,6 +53,11 @@ class Vocabulary:
         """Turn tokens into text, without those that steer the model."""
         return self.tokenizer.decode(list(tokens), skip_special_tokens=True)
 
+    def decode_text(self, tokens: Sequence[int]) -> str:
+        """Turn tokens into text, without any that were added to those of the language."""
+        added = self.tokenizer.get_added_tokens_decoder()
+        return self.decode([token for token in tokens if token not in added])
+
 
 def read_vocabulary(folder: Path) -> Vocabulary:
     """Read ``tokenizer.json`` of a checkpoint.
@@ -79,6 +85,19 @@ def read_vocabulary(folder: Path) -> Vocabulary:
         audio=numbers[_AUDIO],
         specials=frozenset(number for number, token in added.items() if token.special),
     )
+
+
+def find_chunk_end(vocabulary: Vocabulary, *, where: Path) -> int:
+    """Find the token that ends a chunk of a live session.
+
+    Args:
+        vocabulary: The model's tokens.
+        where: The checkpoint's folder, for messages.
+
+    Raises:
+        WeightsError: There is none: the tokenizer is not that of a model that streams.
+    """
+    return _find_token(vocabulary.tokenizer, _CHUNK_END, where / "tokenizer.json")
 
 
 def _find_token(tokenizer: Tokenizer, name: str, path: Path) -> int:
