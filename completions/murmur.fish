@@ -50,8 +50,8 @@ function _shtab_murmur_using
   test "$_shtab_murmur_cmdpath" = "$argv"
 end
 
-set -g _shtab_murmur_commands batch convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --channels --collar --color --context --device --diarizer --dtype --enrol --evict --format --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --output --progress --speaker-names --speakers --speech-pad-ms --stats --vad-threshold -f -o
+set -g _shtab_murmur_commands batch stream convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
+set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -95,6 +95,32 @@ complete -c murmur -n '_shtab_murmur_using batch' -s v -l verbose -d 'Say more.'
 complete -c murmur -n '_shtab_murmur_using batch' -l debug -d 'Show the traceback of an error.'
 complete -c murmur -n '_shtab_murmur_using batch' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using batch; and test $_shtab_murmur_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'Recordings, in any format that FFmpeg reads.'
+complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a stream -d 'Transcribe live speech from a pipe, or a file as if it were live'
+complete -c murmur -n '_shtab_murmur_using stream' -l realtime -d 'Play a file at its own pace, as if it were live.'
+complete -c murmur -n '_shtab_murmur_using stream' -l duration -x -d 'End after so many seconds of audio.'
+complete -c murmur -n '_shtab_murmur_using stream' -l on-lag -x -d 'Where decoding is slower than speech: wait (lose nothing) or skip (leave out the oldest). Default: wait.'
+complete -c murmur -n '_shtab_murmur_using stream' -l save-audio -xka "(__fish_complete_path (commandline -ct))" -d 'Keep what is heard in this WAV file.'
+complete -c murmur -n '_shtab_murmur_using stream' -l input-format -x -d 'The input has no header; its samples are s16le, f32le, mulaw, alaw. Without a header stdin is s16le.'
+complete -c murmur -n '_shtab_murmur_using stream' -l input-rate -x -d 'Samples per second of an input without a header; 16000 if not given.'
+complete -c murmur -n '_shtab_murmur_using stream' -l input-channels -x -d 'Channels of an input without a header; 1 if not given.'
+complete -c murmur -n '_shtab_murmur_using stream' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, jsonl, srt, vtt, json. Several with commas.'
+complete -c murmur -n '_shtab_murmur_using stream' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'
+complete -c murmur -n '_shtab_murmur_using stream' -l overwrite -d 'Replace transcripts that exist.'
+complete -c murmur -n '_shtab_murmur_using stream' -l speaker-names -x -d 'New names for speakers, such as S1=Ann,S2=Bob.'
+complete -c murmur -n '_shtab_murmur_using stream' -l no-speakers -d 'Write no names of speakers; rttm, which holds nothing else, is refused.'
+complete -c murmur -n '_shtab_murmur_using stream' -l model -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo vibevoice vibevoice-original vibevoice-streaming-7b vibevoice-streaming-1.5b" -d 'Name (see murmur models list), folder or hub id. Default: auto.'
+complete -c murmur -n '_shtab_murmur_using stream' -l device -xka "auto cpu cuda mps" -d 'auto, cpu, cuda, cuda:N or mps. Default: auto.'
+complete -c murmur -n '_shtab_murmur_using stream' -l dtype -xka "auto float32 bfloat16 float16" -d 'auto (fast), float32 (exact), bfloat16 or float16. Default: auto.'
+complete -c murmur -n '_shtab_murmur_using stream' -l language -x -d 'Spoken language, such as en. Detected when not given.'
+complete -c murmur -n '_shtab_murmur_using stream' -l context -x -d 'What the model should know: names, topic; @FILE reads it from a file.'
+complete -c murmur -n '_shtab_murmur_using stream' -l offline -d 'Use no network.'
+complete -c murmur -n '_shtab_murmur_using stream' -l force -d 'Run a model even where it is too slow to be of use.'
+complete -c murmur -n '_shtab_murmur_using stream' -l color -xka "auto always never" -d 'Colour on stderr: auto, always, never. Default: auto.'
+complete -c murmur -n '_shtab_murmur_using stream' -s q -l quiet -d 'Say nothing but errors.'
+complete -c murmur -n '_shtab_murmur_using stream' -s v -l verbose -d 'Say more.'
+complete -c murmur -n '_shtab_murmur_using stream' -l debug -d 'Show the traceback of an error.'
+complete -c murmur -n '_shtab_murmur_using stream' -l help -d 'Show the help and exit.'
+complete -c murmur -n '_shtab_murmur_using stream; and test $_shtab_murmur_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What to hear: a file, or - for stdin.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a convert -d 'Write finished transcripts in other formats'
 complete -c murmur -n '_shtab_murmur_using convert' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, srt, vtt, ass, json, jsonl, tsv, rttm, stm, ctm, seglst. Several with commas.'
 complete -c murmur -n '_shtab_murmur_using convert' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'

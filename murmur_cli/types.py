@@ -204,13 +204,16 @@ class EngineInfo:
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """How a transcript came about: enough to make it again. ``enrolled`` are those whose voices were known."""
+    """How a transcript came about: enough to make it again. ``enrolled`` are those whose voices were known.
+
+    ``max_chunk_s`` and ``vad_threshold`` are None for a live session, which is not cut into chunks.
+    """
 
     murmur_version: str
     engine: EngineInfo
     language: str | None
-    max_chunk_s: float
-    vad_threshold: float
+    max_chunk_s: float | None
+    vad_threshold: float | None
     enrolled: tuple[Speaker, ...]
 
 

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
-from typing import BinaryIO
+from typing import BinaryIO, Protocol
 
 import av
 import av.logging
@@ -24,7 +24,7 @@ from av.stream import Disposition
 from murmur_cli.audio.riff import find_present_fraction
 from murmur_cli.errors import AudioError
 
-__all__ = ["AudioContainer", "open_container"]
+__all__ = ["AudioContainer", "ReadableBytes", "open_container", "open_container_stream"]
 
 # A local playlist may name its parts; nothing may reach for the network.
 _OPTIONS = {"protocol_whitelist": "file"}
@@ -79,6 +79,37 @@ def open_container(path: str) -> Iterator[AudioContainer]:
         _forget_custom_layout(stream, description)
         stated_s = None if is_estimate else _find_stated_s(handle, stream)
         yield AudioContainer(handle, stream, stated_s, present_fraction)
+
+
+class ReadableBytes(Protocol):
+    """Bytes that come once, in order; nothing can be skipped or read again."""
+
+    def read(self, n_bytes: int, /) -> bytes:
+        """Give up to ``n_bytes``; none at the end."""
+        ...
+
+
+@contextmanager
+def open_container_stream(stream: ReadableBytes, name: str) -> Iterator[AudioContainer]:
+    """Open what comes out of a pipe and find its first audio stream, as it comes.
+
+    Args:
+        stream: The bytes, from the first.
+        name: What the stream is called, for error messages.
+
+    Raises:
+        AudioError: There is no audio in it, or it cannot be read without going back.
+    """
+    try:
+        handle = av.open(stream, "r", metadata_errors="replace")
+        description: str = handle.dumps_format()  # type: ignore[attr-defined]  # not in PyAV's stubs
+    except av.FFmpegError as error:
+        hint = "files of phones have their index at the end: save it to a file, and give that"
+        raise AudioError("FFmpeg finds no audio that can be read from a pipe", where=name, hint=hint) from error
+    with handle:
+        audio = _find_audio_stream(handle, name)
+        _forget_custom_layout(audio, description)
+        yield AudioContainer(handle, audio, None, None)
 
 
 @contextmanager

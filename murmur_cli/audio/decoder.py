@@ -57,9 +57,11 @@ class Decoder:
     Args:
         container: An open file.
         path: Its name, for error messages.
+        n_block: How many samples a block has, about.
     """
 
-    def __init__(self, container: AudioContainer, path: str) -> None:
+    def __init__(self, container: AudioContainer, path: str, *, n_block: int = _BLOCK_SAMPLES) -> None:
+        self._n_block = n_block
         self._container = container
         self._path = path
         self._decoded_s = 0.0
@@ -85,7 +87,7 @@ class Decoder:
                 self._seams.add(self._decoded_s)
             waiting.write(frame)
             self._decoded_s += frame.samples / frame.sample_rate
-            if waiting.samples >= _BLOCK_SAMPLES:
+            if waiting.samples >= self._n_block:
                 yield from self._drain(waiting)
         yield from self._drain(waiting)
 

@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from murmur_cli.cli import batch, convert, models, score
+from murmur_cli.cli import batch, convert, models, score, stream
 from murmur_cli.cli.render import error_line, printable
 from murmur_cli.cli.stop import Stopped, stop_signals
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
@@ -29,6 +29,7 @@ app = typer.Typer(
     name="murmur", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, epilog=_EXIT_CODES
 )
 app.command("batch", epilog=_EXIT_CODES)(batch.batch)
+app.command("stream", epilog=_EXIT_CODES)(stream.stream)
 app.command("convert", epilog=_EXIT_CODES)(convert.convert)
 app.command("score", epilog=_EXIT_CODES)(score.score)
 app.add_typer(models.app, name="models")
@@ -52,6 +53,7 @@ def _murmur(
     Examples:
       murmur batch meeting.m4a > meeting.txt
       murmur batch *.mp3 -f srt,json -o transcripts/
+      arecord -f S16_LE -r 16000 | murmur stream - --model MODEL
       murmur convert transcripts/talk.json -f ass
     """
     del version
@@ -124,9 +126,9 @@ def _let_reader_go() -> int:
 
 def _prepare_streams(*, debug: bool) -> None:
     """UTF-8 whatever the locale says; and one line, not a traceback, for an error that nobody foresaw."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(encoding="utf-8", errors="surrogateescape")
+    for standard in (sys.stdout, sys.stderr):
+        if isinstance(standard, io.TextIOWrapper):
+            standard.reconfigure(encoding="utf-8", errors="surrogateescape")
     if not debug:
         sys.excepthook = _say_unforeseen
 

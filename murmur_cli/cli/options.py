@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from murmur_cli.options import CHANNELS, COLORS, EVICT, FORMATS, PROGRESS
+from murmur_cli.options import CHANNELS, COLORS, EVICT, FORMATS, LIVE_FORMATS, ON_LAG, PCM_FORMATS, PROGRESS
 
 __all__ = [
     "AcousticNoise",
@@ -22,12 +22,17 @@ __all__ = [
     "Device",
     "Diarizer",
     "Dtype",
+    "Duration",
     "Enrol",
     "Evict",
     "FailFast",
     "Force",
     "Format",
+    "InputChannels",
+    "InputFormat",
+    "InputRate",
     "Language",
+    "LiveFormat",
     "MaxChunkS",
     "MaxSpeakers",
     "MinSilenceMs",
@@ -36,11 +41,14 @@ __all__ = [
     "Model",
     "NoSpeakers",
     "Offline",
+    "OnLag",
     "Output",
     "Overwrite",
     "Paths",
     "Progress",
     "Quiet",
+    "Realtime",
+    "SaveAudio",
     "SpeakerNames",
     "Speakers",
     "SpeechPadMs",
@@ -69,6 +77,64 @@ Channels = Annotated[
     ),
 ]
 
+Realtime = Annotated[
+    bool, typer.Option("--realtime", help="Play a file at its own pace, as if it were live.", rich_help_panel=_INPUT)
+]
+Duration = Annotated[
+    float | None,
+    typer.Option("--duration", help="End after so many seconds of audio.", metavar="S", rich_help_panel=_INPUT),
+]
+OnLag = Annotated[
+    str,
+    typer.Option(
+        "--on-lag",
+        help=f"Where decoding is slower than speech: {' (lose nothing) or '.join(ON_LAG)} (leave out the oldest).",
+        metavar="WHAT",
+        rich_help_panel=_INPUT,
+    ),
+]
+SaveAudio = Annotated[
+    str | None,
+    typer.Option("--save-audio", help="Keep what is heard in this WAV file.", metavar="FILE", rich_help_panel=_INPUT),
+]
+InputFormat = Annotated[
+    str | None,
+    typer.Option(
+        "--input-format",
+        help=f"The input has no header; its samples are {', '.join(PCM_FORMATS)}. Without a header stdin is s16le.",
+        metavar="FORMAT",
+        rich_help_panel=_INPUT,
+    ),
+]
+InputRate = Annotated[
+    int | None,
+    typer.Option(
+        "--input-rate",
+        help="Samples per second of an input without a header; 16000 if not given.",
+        metavar="HZ",
+        rich_help_panel=_INPUT,
+    ),
+]
+InputChannels = Annotated[
+    int | None,
+    typer.Option(
+        "--input-channels",
+        help="Channels of an input without a header; 1 if not given.",
+        metavar="N",
+        rich_help_panel=_INPUT,
+    ),
+]
+
+LiveFormat = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help=f"What to write: {', '.join(LIVE_FORMATS)}. Several with commas.",
+        metavar="FORMAT",
+        rich_help_panel=_OUTPUT,
+    ),
+]
 Format = Annotated[
     list[str] | None,
     typer.Option(

@@ -6,7 +6,7 @@ from murmur_cli.cli.render import Talk
 from murmur_cli.errors import ExitCode, MurmurError
 from murmur_cli.types import Gap, Transcript
 
-__all__ = ["Outcome"]
+__all__ = ["Outcome", "describe_gap"]
 
 
 class Outcome:
@@ -41,7 +41,7 @@ class Outcome:
         if transcript.damage is not None:
             self._talk.warn(f"{name}: {transcript.damage}")
         for gap in transcript.gaps:
-            self._talk.warn(f"{name}: {_describe(gap)}")
+            self._talk.warn(f"{name}: {describe_gap(gap)}")
         if not transcript.segments and not transcript.gaps:
             self._talk.note(f"{name}: no speech found")
         if transcript.gaps and not transcript.segments:
@@ -51,5 +51,6 @@ class Outcome:
         self._n_partial += bool(transcript.gaps or transcript.damage)
 
 
-def _describe(gap: Gap) -> str:
+def describe_gap(gap: Gap) -> str:
+    """Say in one clause what is missing."""
     return f"not transcribed from {gap.start:.1f} s to {gap.end:.1f} s: {gap.reason}"

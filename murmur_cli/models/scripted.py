@@ -1,6 +1,7 @@
-"""An engine and a VAD that play a script: for tests and demonstrations, without weights.
+"""Engines and a VAD that play a script: for tests and demonstrations, without weights.
 
-The script is written in recording time; a chunk is answered with the entries that start inside it.
+The script is written in recording time; a chunk is answered with the entries that start inside it, and a live session
+commits an entry as soon as its end is heard.
 """
 
 from __future__ import annotations
@@ -8,14 +9,24 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.engine import Answer, Extras, Job
+from murmur_cli.engine import Answer, Extras, Job, StreamDecoder, StreamSegment, StreamUpdate
 from murmur_cli.errors import WeightsError
-from murmur_cli.types import DecodeError, EngineInfo, Hypothesis, HypSegment, LocalSpeaker, Samples, Span
+from murmur_cli.options import StreamOptions
+from murmur_cli.types import DecodeError, EngineInfo, Gap, Hypothesis, HypSegment, LocalSpeaker, Samples, Span, Speaker
 
-__all__ = ["SCRIPT_FILE", "ScriptEntry", "ScriptedEngine", "ScriptedVad", "load_scripted"]
+__all__ = [
+    "SCRIPT_FILE",
+    "ScriptEntry",
+    "ScriptedEngine",
+    "ScriptedStreamEngine",
+    "ScriptedVad",
+    "load_scripted",
+    "load_scripted_stream",
+]
 
 SCRIPT_FILE = "script.json"
 """The script, beside ``config.json`` in a model folder."""
@@ -53,8 +64,7 @@ class ScriptedEngine:
     @property
     def info(self) -> EngineInfo:
         """The script's name is ``scripted``; its hash covers all entries."""
-        digest = hashlib.sha256(repr(self._script).encode()).hexdigest()
-        return EngineInfo(model="scripted", weights_sha256=digest, device="cpu", precision="none")
+        return _describe(self._script)
 
     @property
     def extras(self) -> Extras:
@@ -109,6 +119,76 @@ class ScriptedVad:
         return [Span(span.start, min(span.end, n_samples)) for span in self._spans if span.start < n_samples]
 
 
+class ScriptedStreamEngine:
+    """Plays a script to whoever listens; implements ``StreamEngine``. A text that begins with a blank goes on."""
+
+    def __init__(self, script: Iterable[ScriptEntry], *, sample_rate: int = 16_000) -> None:
+        self._script = tuple(script)
+        self._sample_rate = sample_rate
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second that blocks must have."""
+        return self._sample_rate
+
+    @property
+    def info(self) -> EngineInfo:
+        """The script's name is ``scripted``; its hash covers all entries."""
+        return _describe(self._script)
+
+    @property
+    def extras(self) -> Extras:
+        """It does nothing that is not in the script."""
+        return Extras()
+
+    @contextmanager
+    def open(self, options: StreamOptions) -> Iterator[StreamDecoder]:
+        """Play the script from its start, in any language."""
+        del options
+        yield _ScriptPlayer(self._script, sample_rate=self._sample_rate)
+
+
+class _ScriptPlayer:
+    """Commits each entry as soon as its end is heard; implements ``StreamDecoder``."""
+
+    def __init__(self, script: Iterable[ScriptEntry], *, sample_rate: int) -> None:
+        self._script = iter(script)
+        self._next = next(self._script, None)
+        self._sample_rate = sample_rate
+        self._n_heard = 0
+
+    def push(self, samples: Samples) -> StreamUpdate:
+        self._n_heard += len(samples)
+        return self._play(is_over=False)
+
+    def finish(self) -> StreamUpdate:
+        return self._play(is_over=True)
+
+    def _play(self, *, is_over: bool) -> StreamUpdate:
+        heard_s = self._n_heard / self._sample_rate
+        committed, gaps = [], []
+        while (entry := self._next) is not None and (entry.end <= heard_s or (is_over and entry.start < heard_s)):
+            self._next = next(self._script, None)
+            end = min(entry.end, heard_s)
+            if entry.error is not None:
+                gaps.append(Gap(entry.start, end, entry.error))
+                continue
+            speaker = None if entry.speaker is None else Speaker(f"S{entry.speaker + 1}")
+            starts_line = not entry.text.startswith(" ")
+            committed.append(StreamSegment(entry.start, end, entry.text, speaker, "model", starts_line))
+        return StreamUpdate(tuple(committed), tuple(gaps))
+
+
+def load_scripted_stream(folder: Path) -> ScriptedStreamEngine:
+    """Read the script of a model folder, as ``load_scripted`` does, to be played live.
+
+    Raises:
+        WeightsError: The script cannot be read.
+    """
+    entries, sample_rate, _ = _read_script(folder)
+    return ScriptedStreamEngine(entries, sample_rate=sample_rate)
+
+
 def load_scripted(folder: Path) -> ScriptedEngine:
     """Read ``script.json`` of a model folder whose ``config.json`` says ``scripted``.
 
@@ -118,11 +198,22 @@ def load_scripted(folder: Path) -> ScriptedEngine:
     Raises:
         WeightsError: The script cannot be read.
     """
+    entries, sample_rate, language = _read_script(folder)
+    return ScriptedEngine(entries, sample_rate=sample_rate, language=language)
+
+
+def _describe(script: Sequence[ScriptEntry]) -> EngineInfo:
+    digest = hashlib.sha256(repr(script).encode()).hexdigest()
+    return EngineInfo(model="scripted", weights_sha256=digest, device="cpu", precision="none")
+
+
+def _read_script(folder: Path) -> tuple[list[ScriptEntry], int, str | None]:
+    """Give the entries, the sample rate and the language of a script."""
     path = folder / SCRIPT_FILE
     try:
         script = json.loads(path.read_text(encoding="utf-8"))
         entries = [ScriptEntry(**entry) for entry in script["entries"]]
-        return ScriptedEngine(entries, sample_rate=script["sample_rate"], language=script["language"])
+        return entries, script["sample_rate"], script["language"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"not a script: {error!r}"
         raise WeightsError(problem, where=str(path), hint="see models/scripted.py for its form") from error

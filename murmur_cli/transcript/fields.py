@@ -72,6 +72,10 @@ class Field:
             raise self.fail("is not a number")
         return number
 
+    def optional_number(self) -> float | None:
+        """Return this finite number, or None for null."""
+        return None if self.value is None else self.number()
+
     def seconds(self, *, at_least: float = 0.0, at_most: float = math.inf) -> float:
         """Return this time, which must lie between two others."""
         seconds = self.number()

@@ -21,7 +21,14 @@ from murmur_cli.options import FORMATS, OutputOptions
 from murmur_cli.transcript.formats import render_transcript
 from murmur_cli.types import Transcript
 
-__all__ = ["OutputPlan", "OutputTarget", "plan_outputs", "write_outputs", "write_text_atomically"]
+__all__ = [
+    "OutputPlan",
+    "OutputTarget",
+    "plan_outputs",
+    "reporting",
+    "write_outputs",
+    "write_text_atomically",
+]
 
 _STDIO = "-"
 _DEFAULT_FORMAT = "txt"
@@ -99,7 +106,7 @@ def write_outputs(transcript: Transcript, plan: OutputPlan, *, word_times: bool)
         if target.path is not None:
             write_text_atomically(target.path, text)
             continue
-        with _reporting(where="stdout"):
+        with reporting(where="stdout"):
             sys.stdout.write(text)
             sys.stdout.flush()
 
@@ -112,7 +119,7 @@ def write_text_atomically(path: Path, text: str) -> None:
     Raises:
         OutputError: It cannot be written; nothing is left behind.
     """
-    with _reporting(where=str(path)):
+    with reporting(where=str(path)):
         place = Path(os.path.realpath(path))
         # In the same folder, for only there a rename is one step; a short name, for long ones are at the limit.
         temporary = place.with_name(f".murmur-{secrets.token_hex(8)}.tmp")
@@ -239,8 +246,13 @@ def _mode_of(path: Path) -> int:
 
 
 @contextmanager
-def _reporting(*, where: str) -> Iterator[None]:
-    """Turn what the operating system refuses into an error that says what to do."""
+def reporting(*, where: str) -> Iterator[None]:
+    """Turn what the operating system refuses into an error that says what to do.
+
+    Raises:
+        OutputError: ``where`` cannot be written to.
+        BrokenPipeError: Nobody reads it any more.
+    """
     try:
         yield
     except BrokenPipeError:

@@ -159,7 +159,7 @@ def _to_provenance(field: Field) -> Provenance:
             eviction=engine.get("eviction").text() if engine.has("eviction") else "none",  # added within version 1
         ),
         language=field.get("language").optional_text(),
-        max_chunk_s=field.get("max_chunk_s").number(),
-        vad_threshold=field.get("vad_threshold").number(),
+        max_chunk_s=field.get("max_chunk_s").optional_number(),
+        vad_threshold=field.get("vad_threshold").optional_number(),
         enrolled=tuple(Speaker(name.text()) for name in enrolled),
     )

@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from murmur_cli.cli.stop import Stopped, stop_signals
+from murmur_cli.cli.stop import Stopped, stop_signals, stop_wish
 from murmur_cli.errors import ExitCode
 
 
@@ -44,3 +44,26 @@ def test_an_ignored_signal_stays_ignored() -> None:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.parametrize(
+    ("number", "code"),
+    [
+        (signal.SIGINT, ExitCode.INTERRUPTED),
+        (signal.SIGTERM, ExitCode.TERMINATED),
+        (signal.SIGHUP, ExitCode.TERMINATED),
+    ],
+)
+def test_a_wish_interrupts_nothing_and_a_second_signal_is_obeyed_at_once(
+    number: signal.Signals, code: ExitCode
+) -> None:
+    before = signal.getsignal(number)
+    with stop_signals(), stop_wish() as wish:
+        wish.settle()
+        os.kill(os.getpid(), number)
+        assert wish.is_there()
+        assert signal.getsignal(number) is signal.SIG_DFL
+    with pytest.raises(Stopped) as stopped:
+        wish.settle()
+    assert stopped.value.exit_code == code
+    assert signal.getsignal(number) is before

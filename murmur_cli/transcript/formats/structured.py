@@ -14,7 +14,7 @@ from typing import TypeAlias
 from murmur_cli.transcript.notation import floor_ms, to_ms
 from murmur_cli.types import Gap, Segment, Transcript, Word
 
-__all__ = ["VERSION", "render_json", "render_jsonl"]
+__all__ = ["VERSION", "JsonObject", "dump_json", "render_json", "render_jsonl"]
 
 VERSION = 1
 """Of the layout, as the field ``v`` says it."""
@@ -22,12 +22,13 @@ VERSION = 1
 # Characters that JSON allows in a string, but at which some readers end a line.
 _LINE_ENDS = str.maketrans({end: f"\\u{ord(end):04x}" for end in "\x85\u2028\u2029"})
 
-_JsonObject: TypeAlias = dict[str, object]
+JsonObject: TypeAlias = dict[str, object]
+"""What is written as one object of JSON; nothing is ever read from it."""
 
 
 def render_json(transcript: Transcript, *, word_times: bool) -> str:
     """Write the whole transcript as one object."""
-    return f"{_dump(_to_object(transcript, word_times=word_times), indent=2)}\n"
+    return f"{dump_json(_to_object(transcript, word_times=word_times), indent=2)}\n"
 
 
 def render_jsonl(transcript: Transcript, *, word_times: bool) -> str:
@@ -36,10 +37,10 @@ def render_jsonl(transcript: Transcript, *, word_times: bool) -> str:
     Every event names its recording, so those of several can follow one another in one stream.
     """
     events = _iter_events(transcript, word_times=word_times)
-    return "".join(f"{_dump(event)}\n" for event in events)
+    return "".join(f"{dump_json(event)}\n" for event in events)
 
 
-def _to_object(transcript: Transcript, *, word_times: bool) -> _JsonObject:
+def _to_object(transcript: Transcript, *, word_times: bool) -> JsonObject:
     duration = transcript.duration
     return {
         "v": VERSION,
@@ -52,9 +53,9 @@ def _to_object(transcript: Transcript, *, word_times: bool) -> _JsonObject:
     }
 
 
-def _iter_events(transcript: Transcript, *, word_times: bool) -> Iterator[_JsonObject]:
+def _iter_events(transcript: Transcript, *, word_times: bool) -> Iterator[JsonObject]:
     duration = transcript.duration
-    key: _JsonObject = {"v": VERSION, "recording": transcript.recording_id}
+    key: JsonObject = {"v": VERSION, "recording": transcript.recording_id}
     yield {
         "type": "recording",
         **key,
@@ -72,12 +73,12 @@ def _iter_events(transcript: Transcript, *, word_times: bool) -> Iterator[_JsonO
     yield {"type": "end", **key, "n_segments": len(transcript.segments), "n_gaps": len(transcript.gaps)}
 
 
-def _describe_audio(transcript: Transcript) -> _JsonObject:
+def _describe_audio(transcript: Transcript) -> JsonObject:
     return {"source": transcript.source, "duration": floor_ms(transcript.duration) / 1000}
 
 
-def _describe_segment(segment: Segment, duration: float, *, word_times: bool) -> _JsonObject:
-    described: _JsonObject = {
+def _describe_segment(segment: Segment, duration: float, *, word_times: bool) -> JsonObject:
+    described: JsonObject = {
         "start": _to_seconds(segment.start, duration),
         "end": _to_seconds(segment.end, duration),
         "speaker": segment.speaker,
@@ -89,7 +90,7 @@ def _describe_segment(segment: Segment, duration: float, *, word_times: bool) ->
     return described
 
 
-def _describe_word(word: Word, duration: float) -> _JsonObject:
+def _describe_word(word: Word, duration: float) -> JsonObject:
     return {
         "start": _to_seconds(word.start, duration),
         "end": _to_seconds(word.end, duration),
@@ -98,7 +99,7 @@ def _describe_word(word: Word, duration: float) -> _JsonObject:
     }
 
 
-def _describe_gap(gap: Gap, duration: float) -> _JsonObject:
+def _describe_gap(gap: Gap, duration: float) -> JsonObject:
     return {
         "start": _to_seconds(gap.start, duration),
         "end": _to_seconds(gap.end, duration),
@@ -110,5 +111,6 @@ def _to_seconds(seconds: float, duration: float) -> float:
     return to_ms(seconds, duration=duration) / 1000
 
 
-def _dump(described: _JsonObject, *, indent: int | None = None) -> str:
+def dump_json(described: JsonObject, *, indent: int | None = None) -> str:
+    """Write an object so that no reader finds the end of a line in it, unless it is indented."""
     return json.dumps(described, ensure_ascii=False, allow_nan=False, indent=indent).translate(_LINE_ENDS)

@@ -7,20 +7,30 @@ read both formats back with pysubs2.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from murmur_cli.transcript.notation import to_one_line
 from murmur_cli.transcript.subtitles import Cue, make_cues
 from murmur_cli.types import Transcript
 
-__all__ = ["render_srt", "render_vtt"]
+__all__ = ["VTT_HEADER", "render_srt", "render_srt_cues", "render_vtt", "render_vtt_cues"]
+
+VTT_HEADER = "WEBVTT\n"
+"""The first line of every WebVTT file."""
 
 
 def render_srt(transcript: Transcript) -> str:
-    """Write numbered cues, the speaker in the text: ``S1: …``.
+    """Write numbered cues, the speaker in the text: ``S1: …``."""
+    return render_srt_cues(make_cues(transcript, is_labelled=True), first_number=1)
+
+
+def render_srt_cues(cues: Sequence[Cue], *, first_number: int) -> str:
+    """Write cues that are labelled already.
 
     SubRip has no escapes: an arrow that could be taken for a line of times loses one dash.
     """
     blocks = []
-    for number, cue in enumerate(make_cues(transcript, is_labelled=True), start=1):
+    for number, cue in enumerate(cues, start=first_number):
         text = "\n".join(cue.lines).replace("-->", "->")
         blocks.append(f"{number}\n{_time_line(cue, decimal_mark=',')}\n{text}\n\n")
     return "".join(blocks)
@@ -31,8 +41,13 @@ def render_vtt(transcript: Transcript) -> str:
 
     Source: WebVTT, W3C Candidate Recommendation, section 4 (syntax).
     """
-    blocks = ["WEBVTT\n"]
-    for cue in make_cues(transcript, is_labelled=False):
+    return VTT_HEADER + render_vtt_cues(make_cues(transcript, is_labelled=False))
+
+
+def render_vtt_cues(cues: Sequence[Cue]) -> str:
+    """Write cues that are not labelled, each after the blank line that ends what is before it."""
+    blocks = []
+    for cue in cues:
         voice = f"<v {_escape_vtt(to_one_line(cue.speaker))}>" if cue.speaker else ""
         text = _escape_vtt("\n".join(cue.lines))
         blocks.append(f"\n{_time_line(cue, decimal_mark='.')}\n{voice}{text}\n")

@@ -1,0 +1,217 @@
+"""The live pipeline: what is heard goes to the decoder as it comes, and what it commits comes out as events.
+
+Committed text is never changed. However the audio is split into blocks, the same is committed.
+"""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_left, bisect_right
+from collections import deque
+from collections.abc import Callable, Generator, Iterator
+from heapq import merge
+
+from murmur_cli.audio.backlog import Backlog, Heard
+from murmur_cli.audio.live import LiveSource
+from murmur_cli.audio.wav_file import GrowingWav
+from murmur_cli.engine import StreamDecoder, StreamEngine, StreamSegment, StreamUpdate
+from murmur_cli.errors import AudioError
+from murmur_cli.options import StreamOptions
+from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd, SessionStart
+from murmur_cli.types import Gap, Provenance
+from murmur_cli.version import __version__
+
+__all__ = ["transcribe_live"]
+
+_POLL_S = 0.2  # so soon is a wish to stop seen while nothing comes
+_LAG_S = 2.0  # a chunk that is being decoded is no lag; what is more, is said
+_LAG_EVERY_S = 5.0
+_SKIP_ABOVE_S, _SKIP_TO_S = 10.0, 2.0
+_MOST_ARRIVALS = 10_000  # blocks whose coming is remembered: a quarter of an hour of those of 0.1 s
+
+
+def transcribe_live(
+    source: LiveSource,
+    engine: StreamEngine,
+    *,
+    options: StreamOptions,
+    recorder: GrowingWav | None,
+    is_stopped: Callable[[], bool],
+    on_note: Callable[[str], None],
+) -> Generator[LiveEvent, None, None]:
+    """Transcribe a source until it ends, or somebody wants it to.
+
+    Args:
+        source: What is heard, at the engine's rate.
+        engine: Who understands it.
+        options: What the engine is told, and what happens where it is too slow.
+        recorder: Keeps what is heard.
+        is_stopped: Tells whether to stop listening; what was heard by then is still transcribed.
+        on_note: Hears what the user should know.
+
+    Yields:
+        A start as soon as there is audio, what happens, and an end, even where reading broke off.
+
+    Raises:
+        AudioError: Nothing can be heard at all.
+        OutputError: What is heard cannot be kept.
+        DeviceError: The device is out of memory.
+    """
+    start = SessionStart(source.name, source.sample_rate, _describe(engine, options))
+    with Backlog(source) as backlog, engine.open(options) as decoder:
+        session = _Session(decoder, backlog, sample_rate=source.sample_rate)
+        for heard in _listen(backlog, is_stopped):
+            while source.notes:
+                on_note(source.notes.pop(0))
+            if session.n_heard == 0:
+                yield start
+            if recorder is not None:
+                recorder.append(heard.samples)
+            yield from session.hear(heard)
+            if options.on_lag == "skip" and not is_stopped():
+                yield from session.skip_late(recorder)
+        if session.n_heard == 0:
+            backlog.settle()
+            yield start
+        yield from session.finish()
+        reason = _tell_reason(session, options, is_stopped)
+        yield session.make_end(reason=reason, damage=_find_damage(source, backlog))
+        while source.notes:
+            on_note(source.notes.pop(0))
+
+
+class _Session:
+    """A decoder, and where its clock is on that of the session: audio that was skipped lies between the two."""
+
+    def __init__(self, decoder: StreamDecoder, backlog: Backlog, *, sample_rate: int) -> None:
+        self._decoder = decoder
+        self._backlog = backlog
+        self._sample_rate = sample_rate
+        self._n_decoded = 0  # samples; the next one too
+        self._n_skipped = 0
+        self._seams: list[float] = []  # on the decoder's clock, in seconds
+        self._offsets = [0.0]  # what was skipped before each seam, and in all
+        self._arrivals: deque[tuple[float, float]] = deque(maxlen=_MOST_ARRIVALS)
+        self._said_at = -_LAG_EVERY_S
+        self._last_start = 0.0
+        self._n_segments = 0
+        self._n_gaps = 0
+
+    @property
+    def n_heard(self) -> int:
+        """Samples of the session so far."""
+        return self._n_decoded + self._n_skipped
+
+    @property
+    def heard_s(self) -> float:
+        """Seconds of the session so far."""
+        return self.n_heard / self._sample_rate
+
+    def hear(self, heard: Heard) -> Iterator[LiveEvent]:
+        """Decode a block."""
+        self._n_decoded += len(heard.samples)
+        self._arrivals.append((self.heard_s, heard.at))
+        yield from self._place(self._decoder.push(heard.samples))
+        behind_s, now = self._backlog.behind_s, time.monotonic()
+        if behind_s > _LAG_S and now - self._said_at >= _LAG_EVERY_S:
+            self._said_at = now
+            yield Lag(self.heard_s, behind_s)
+
+    def skip_late(self, recorder: GrowingWav | None) -> Iterator[LiveEvent]:
+        """Leave out the oldest of what waits, where that is too much."""
+        if self._backlog.behind_s <= _SKIP_ABOVE_S:
+            return
+        skipped, start = self._backlog.skip(_SKIP_TO_S), self.heard_s
+        for heard in skipped:
+            self._n_skipped += len(heard.samples)
+            if recorder is not None:
+                recorder.append(heard.samples)
+        if skipped:
+            self._seams.append(self._n_decoded / self._sample_rate)
+            self._offsets.append(self._n_skipped / self._sample_rate)
+            self._n_gaps += 1
+            yield Missing(Gap(start, self.heard_s, "skipped: decoding was too far behind"))
+
+    def finish(self) -> Iterator[LiveEvent]:
+        """Decode what the decoder still holds."""
+        yield from self._place(self._decoder.finish())
+
+    def make_end(self, *, reason: str, damage: str | None) -> SessionEnd:
+        """Sum up."""
+        return SessionEnd(self.heard_s, self._n_segments, self._n_gaps, reason, damage)
+
+    def _place(self, update: StreamUpdate) -> Iterator[LiveEvent]:
+        """Turn what the decoder says into events on the session's clock."""
+        # By time, however much came at once; the order of the segments is the decoder's.
+        parts: Iterator[Gap | StreamSegment] = merge(update.gaps, update.committed, key=lambda part: part.start)
+        for part in parts:
+            if isinstance(part, Gap):
+                self._n_gaps += 1
+                yield Missing(Gap(self._to_start(part.start), self._to_end(part.end), part.reason))
+            elif part.text.strip():
+                self._n_segments += 1
+                yield self._commit(part)
+
+    def _commit(self, segment: StreamSegment) -> Committed:
+        # What a decoder held back to its end may begin before what it committed.
+        self._last_start = start = max(self._last_start, self._to_start(segment.start))
+        end = self._to_end(segment.end)
+        return Committed(
+            start=start,
+            end=max(start, end),
+            text=segment.text,
+            speaker=segment.speaker,
+            times=segment.times,
+            starts_line=segment.starts_line,
+            latency=self._find_latency(end),
+            heard_s=self.heard_s,
+        )
+
+    def _to_start(self, seconds: float) -> float:
+        return min(seconds + self._offsets[bisect_right(self._seams, seconds)], self.heard_s)
+
+    def _to_end(self, seconds: float) -> float:
+        return min(seconds + self._offsets[bisect_left(self._seams, seconds)], self.heard_s)
+
+    def _find_latency(self, end_s: float) -> float | None:
+        """Tell how long ago the sound at ``end_s`` came; of what is older than is remembered, the least that it is."""
+        if not self._backlog.is_live:
+            return None
+        while len(self._arrivals) > 1 and self._arrivals[0][0] < end_s:
+            self._arrivals.popleft()
+        return time.monotonic() - self._arrivals[0][1]
+
+
+def _listen(backlog: Backlog, is_stopped: Callable[[], bool]) -> Iterator[Heard]:
+    while not backlog.is_over():
+        if is_stopped():
+            backlog.stop()
+        heard = backlog.take(_POLL_S)
+        if heard is not None:
+            yield heard
+
+
+def _tell_reason(session: _Session, options: StreamOptions, is_stopped: Callable[[], bool]) -> str:
+    if options.duration is not None and session.heard_s >= options.duration - 1e-3:
+        return "duration"
+    return "stopped" if is_stopped() else "input"
+
+
+def _find_damage(source: LiveSource, backlog: Backlog) -> str | None:
+    """Say what was wrong with the source; what could not be read of it ends a session, not what was committed."""
+    try:
+        backlog.settle()
+    except AudioError as error:
+        return error.problem
+    return source.damage
+
+
+def _describe(engine: StreamEngine, options: StreamOptions) -> Provenance:
+    return Provenance(
+        murmur_version=__version__,
+        engine=engine.info,
+        language=options.language,
+        max_chunk_s=None,
+        vad_threshold=None,
+        enrolled=(),
+    )
