@@ -22,9 +22,12 @@ SIZE = ModelSize(
 LONGEST = RowLayout(n_prompt=2311, audio_start=33, n_frames=2250, frames_per_s=7.5, max_tokens=3856)  # 300 s
 
 
-def plan(gigabytes: int, **asked: str) -> tuple[str, int]:
+SHORT = RowLayout(n_prompt=136, audio_start=33, n_frames=75, frames_per_s=7.5, max_tokens=376)  # 10 s
+
+
+def plan(gigabytes: int, longest: RowLayout = LONGEST, **asked: str) -> tuple[str, int]:
     free = Free("cuda", gigabytes * 1_000_000_000)
-    eviction, batch_size = plan_rows(SIZE, LONGEST, ModelOptions(**asked), itemsize=2, free=free)  # type: ignore[arg-type]
+    eviction, batch_size = plan_rows(SIZE, longest, ModelOptions(**asked), itemsize=2, free=free)  # type: ignore[arg-type]
     return eviction.policy, batch_size
 
 
@@ -36,6 +39,12 @@ def test_audio_is_forgotten_where_that_lets_more_chunks_in() -> None:
     policy, batch_size = plan(24)
     assert policy == "speech"
     assert batch_size > plan(24, evict="none")[1]
+
+
+def test_of_short_chunks_nothing_is_forgotten_for_nothing() -> None:
+    policy, batch_size = plan(21, SHORT)
+    assert policy == "none"
+    assert batch_size == plan(21, SHORT, evict="speech")[1] < 32
 
 
 @pytest.mark.parametrize("policy", ["none", "output", "speech", "both"])

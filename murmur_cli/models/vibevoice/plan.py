@@ -55,4 +55,7 @@ def _choose_policy(plan: Callable[[str], tuple[EvictionOptions, MemoryPlan]], mo
         _, memory = plan("none")
     except DeviceError:
         return "speech"
-    return "speech" if memory.is_limited and model.batch_size == "auto" else "none"
+    if not memory.is_limited or model.batch_size != "auto":
+        return "none"
+    # Of a short chunk so little can be forgotten that no more of them fit.
+    return "speech" if plan("speech")[1].batch_size > memory.batch_size else "none"
