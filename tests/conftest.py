@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 from collections import Counter
@@ -44,6 +45,10 @@ os.environ.update(
         "NO_PROXY": "127.0.0.1,localhost",
     }
 )
+
+# Under nohup this signal is ignored, and so it would be by every command that a test starts.
+if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Time is not an example: a slow, shared machine must not turn a property red.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
