@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from murmur_cli.cli import options as cli
-from murmur_cli.cli.inputs import find_present, open_all, read_context
+from murmur_cli.cli.inputs import find_present, open_all, read_context, split_formats
 from murmur_cli.errors import OutputError
 from murmur_cli.options import (
     AudioOptions,
@@ -91,7 +91,7 @@ def batch(
       murmur batch x.flac -o -
       murmur batch meeting.m4a --enrol Ann=ann.wav --enrol Bob=bob.m4a
     """
-    formats = tuple(name for given in format or () for name in given.split(","))
+    formats = split_formats(format)
     output_options = OutputOptions(
         format=formats,
         output=output,

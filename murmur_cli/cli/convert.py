@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from murmur_cli.cli import options as cli
+from murmur_cli.cli.inputs import split_formats
 from murmur_cli.errors import ExitCode, OutputError, TranscriptError
 from murmur_cli.options import OutputOptions, RunOptions
 
@@ -57,7 +58,7 @@ def convert(
       murmur convert out/*.json -f rttm -o turns/
       murmur convert talk.json --speaker-names "S1=Ann Lee,S2=Bob"
     """
-    formats = tuple(name for given in format or () for name in given.split(","))
+    formats = split_formats(format)
     options = OutputOptions(
         format=formats,
         output=output,

@@ -1,4 +1,4 @@
-"""What a run is given: files to transcribe, and texts that options take from files."""
+"""What a run is given: files to transcribe, and what options stand for."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from murmur_cli.speakers.channels import ChannelMerger
     from murmur_cli.types import RecordingId
 
-__all__ = ["find_present", "open_all", "read_context"]
+__all__ = ["find_present", "open_all", "read_context", "split_formats"]
 
 
 def read_context(given: str | None) -> str | None:
@@ -37,6 +37,11 @@ def read_context(given: str | None) -> str | None:
         raise UsageError(problem, where=str(path), hint="check the name after --context @") from error
     except UnicodeDecodeError as error:
         raise UsageError("it is no UTF-8 text", where=str(path), hint="save it as UTF-8") from error
+
+
+def split_formats(given: Sequence[str] | None) -> tuple[str, ...]:
+    """Give the formats that ``--format`` names, each time several with commas."""
+    return tuple(name for names in given or () for name in names.split(","))
 
 
 def find_present(paths: Sequence[str], outcome: Outcome) -> list[tuple[RecordingId, str]]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from murmur_cli.cli import options as cli
-from murmur_cli.cli.inputs import read_context
+from murmur_cli.cli.inputs import read_context, split_formats
 from murmur_cli.errors import ExitCode, OutputError, UsageError
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, OutputOptions, RunOptions, StreamOptions
 
@@ -107,7 +107,7 @@ def stream(
       ffmpeg -i URL -f s16le -ar 16000 -ac 1 - | murmur stream - --model MODEL -f jsonl
       murmur stream talk.m4a --realtime --model MODEL -f srt -o talk.srt
     """
-    formats = tuple(name for given in format or () for name in given.split(","))
+    formats = split_formats(format)
     options = StreamOptions(
         language=language,
         context=read_context(context),
