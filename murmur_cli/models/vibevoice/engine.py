@@ -33,7 +33,7 @@ from murmur_cli.models.vibevoice.features import embed_prompt, encode_audio, fin
 from murmur_cli.models.vibevoice.frames import FRAME_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.vibevoice.memory import measure_free, refuse_slow
 from murmur_cli.models.vibevoice.plan import plan_rows
-from murmur_cli.models.vibevoice.prompt import Prompt, build_prompt, make_extra_info, strip_control_tokens
+from murmur_cli.models.vibevoice.prompt import Prompt, build_prompt, check_wishes, make_extra_info, strip_control_tokens
 from murmur_cli.models.vibevoice.queue import NEXT_ENTRY, RowQueue
 from murmur_cli.models.vibevoice.vocabulary import Vocabulary
 from murmur_cli.models.whisper.languages import find_language
@@ -81,7 +81,7 @@ def load_vibevoice(
         refuse_slow(blueprint.size.n_step_parameters * dtype.itemsize, where=name)
     longest = _lay_out_longest(blueprint.vocabulary, options)
     eviction, batch_size = plan_rows(blueprint.size, longest, model, itemsize=dtype.itemsize, free=measure_free(place))
-    _note_wishes(options.decode, on_note)
+    check_wishes(options.decode.context, language=options.decode.language, on_note=on_note)
     if model.evict == "auto" and eviction.policy != "none":
         on_note(f"--evict {eviction.policy}: {batch_size} chunks side by side, more than fit with all of their memory")
     checkpoint = load_checkpoint(blueprint, device=place, dtype=dtype)
@@ -254,16 +254,3 @@ def _write_prompt(vocabulary: Vocabulary, n_samples: int, options: DecodeOptions
     context = None if options.context is None else strip_control_tokens(options.context)[0]
     extra_info = make_extra_info(context, language=options.language)
     return build_prompt(vocabulary, n_samples=n_samples, extra_info=extra_info)
-
-
-def _note_wishes(options: DecodeOptions, on_note: Callable[[str], None]) -> None:
-    """Say what becomes of wishes.
-
-    Raises:
-        UsageError: There is no such language.
-    """
-    if options.context is not None and strip_control_tokens(options.context)[1]:
-        on_note("--context: what looks like the model's control tokens, <|…|>, was taken out")
-    if options.language is not None:
-        find_language(options.language, codes=LANGUAGES)
-        on_note("--language: the model is told, but need not obey")

@@ -7,6 +7,7 @@ control token comes in through a context.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NewType
 
@@ -14,8 +15,17 @@ from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 from murmur_cli.models.vibevoice.frames import SAMPLE_RATE, count_frames
 from murmur_cli.models.vibevoice.vocabulary import Vocabulary
+from murmur_cli.models.whisper.languages import find_language
 
-__all__ = ["PlainText", "Prompt", "build_prompt", "encode_stream_prompt", "make_extra_info", "strip_control_tokens"]
+__all__ = [
+    "PlainText",
+    "Prompt",
+    "build_prompt",
+    "check_wishes",
+    "encode_stream_prompt",
+    "make_extra_info",
+    "strip_control_tokens",
+]
 
 PlainText = NewType("PlainText", str)
 """A text without control tokens."""
@@ -66,6 +76,24 @@ def make_extra_info(context: PlainText | None, *, language: str | None) -> Plain
     wish = f"The spoken language is {name}." if name else ""
     plain, _ = strip_control_tokens(" ".join(part for part in (wish, context or "") if part.strip()))
     return plain or None
+
+
+def check_wishes(context: str | None, *, language: str | None, on_note: Callable[[str], None]) -> None:
+    """Say what becomes of a user's wishes.
+
+    Args:
+        context: The user's text.
+        language: What the user calls the spoken language.
+        on_note: Is told.
+
+    Raises:
+        UsageError: There is no such language.
+    """
+    if language is not None:
+        find_language(language, codes=LANGUAGES)
+        on_note("--language: the model is told, but need not obey")
+    if context is not None and strip_control_tokens(context)[1]:
+        on_note("--context: what looks like the model's control tokens, <|…|>, was taken out")
 
 
 def build_prompt(vocabulary: Vocabulary, *, n_samples: int, extra_info: PlainText | None) -> Prompt:

@@ -25,7 +25,7 @@ from murmur_cli.models.vibevoice.frames import SAMPLE_RATE
 from murmur_cli.models.vibevoice.geometry import Geometry, read_geometry
 from murmur_cli.models.vibevoice.interleave import Interleaver
 from murmur_cli.models.vibevoice.memory import refuse_slow
-from murmur_cli.models.vibevoice.prompt import encode_stream_prompt, make_extra_info, strip_control_tokens
+from murmur_cli.models.vibevoice.prompt import check_wishes, encode_stream_prompt, make_extra_info, strip_control_tokens
 from murmur_cli.models.vibevoice.silence import GATE_SAMPLES, SilenceGate
 from murmur_cli.models.vibevoice.stream_text import StreamPiece, StreamText
 from murmur_cli.models.vibevoice.vocabulary import find_chunk_end
@@ -143,13 +143,9 @@ class VibeVoiceStreamEngine:
             context.close()
 
     def _write_prompt(self, options: StreamOptions) -> list[int]:
-        language = None
-        if options.language is not None:
-            language = find_language(options.language, codes=LANGUAGES)
-            self._on_note("--language: the model is told, but need not obey")
-        context, was_stripped = strip_control_tokens(options.context or "")
-        if was_stripped:
-            self._on_note("--context: what looks like the model's control tokens, <|…|>, was taken out")
+        check_wishes(options.context, language=options.language, on_note=self._on_note)
+        language = None if options.language is None else find_language(options.language, codes=LANGUAGES)
+        context, _ = strip_control_tokens(options.context or "")
         extra_info = make_extra_info(context, language=language)
         return encode_stream_prompt(self._checkpoint.vocabulary, extra_info=extra_info)
 
