@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,7 +13,7 @@ import typer
 
 from murmur_cli.cli import options as cli
 from murmur_cli.cli.inputs import read_context, split_formats
-from murmur_cli.errors import ExitCode, OutputError, UsageError
+from murmur_cli.errors import OutputError, UsageError
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, OutputOptions, RunOptions, StreamOptions
 
 if TYPE_CHECKING:
@@ -22,12 +22,10 @@ if TYPE_CHECKING:
     from murmur_cli.audio.wav_file import GrowingWav
     from murmur_cli.cli.render import Talk
     from murmur_cli.engine import StreamEngine
-    from murmur_cli.speakers.labels import Labels
     from murmur_cli.speech.vad import Vad
     from murmur_cli.transcript.events import LiveEvent
     from murmur_cli.transcript.live import LiveWriter
     from murmur_cli.transcript.outputs import OutputPlan
-    from murmur_cli.types import Speaker
 
 __all__ = ["OPTIONS", "LiveModelOptions", "LiveOutputOptions", "LiveRunOptions", "stream"]
 
@@ -130,6 +128,7 @@ def stream(
 def _run(name: str, model: ModelOptions, options: StreamOptions, *, output: OutputOptions, run: RunOptions) -> int:
     from murmur_cli.audio.live import LiveSource, check_live
     from murmur_cli.audio.wav_file import GrowingWav
+    from murmur_cli.cli.live_report import LiveReport
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.cli.stop import stop_wish
     from murmur_cli.engine import Extras, require_extras
@@ -146,7 +145,7 @@ def _run(name: str, model: ModelOptions, options: StreamOptions, *, output: Outp
     require_extras(engine, Extras(context=options.context is not None))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     source = LiveSource(name, sample_rate=engine.sample_rate, options=options)
-    report = _Report(talk, labels, name="stdin" if name == "-" else name)
+    report = LiveReport(talk, labels, name="stdin" if name == "-" else name)
     with stop_wish() as wish, ExitStack() as stack:
         recorder: GrowingWav | None = None
         if options.save_audio is not None:
@@ -220,72 +219,3 @@ def _check_outputs(plan: OutputPlan, options: StreamOptions, *, overwrite: bool)
     taken = [plan.source, *(str(target.path) for target in plan.targets if target.path is not None)]
     if os.path.realpath(options.save_audio) in map(os.path.realpath, taken):
         raise UsageError("this file is in use already", where=options.save_audio, hint="choose another name")
-
-
-class _Report:
-    """Calls speakers as they are to be called, tells the person who watches, and sums up to an exit code."""
-
-    def __init__(self, talk: Talk, labels: Labels, *, name: str) -> None:
-        self._talk = talk
-        self._labels = labels
-        self._name = name
-        self._n_committed = 0
-        self._heard: set[Speaker] = set()
-        self.exit_code = ExitCode.OK
-
-    def note(self, text: str) -> None:
-        """Say something about what is heard."""
-        self._talk.note(f"{self._name}: {text}")
-
-    def fail(self, error: OutputError) -> None:
-        """End a session whose output cannot be written on; what was committed is kept.
-
-        Raises:
-            OutputError: Nothing was.
-        """
-        if not self._n_committed:
-            raise error
-        self._talk.error(error)
-        self.exit_code = ExitCode.PARTIAL
-
-    def iter_labelled(self, events: Iterator[LiveEvent]) -> Iterator[LiveEvent]:
-        """Pass events on, with the names of speakers that are wanted."""
-        from murmur_cli.transcript.events import Committed
-
-        for event in events:
-            if not isinstance(event, Committed):
-                yield event
-                self._tell(event)
-                continue
-            speaker = event.speaker if self._labels.are_shown else None
-            if speaker is not None:
-                self._heard.add(speaker)
-                speaker = self._labels.names.get(speaker, speaker)
-            yield replace(event, speaker=speaker)
-            self._n_committed += 1
-
-    def _tell(self, event: LiveEvent) -> None:
-        from murmur_cli.cli.outcome import describe_gap
-        from murmur_cli.transcript.events import Lag, Missing, SessionEnd
-
-        match event:
-            case Lag():
-                self._talk.note(f"behind {event.behind:.1f} s")
-            case Missing():
-                self._talk.warn(f"{self._name}: {describe_gap(event.gap)}")
-            case SessionEnd():
-                self._sum_up(event.n_segments, n_gaps=event.n_gaps, damage=event.damage)
-            case _:
-                pass
-
-    def _sum_up(self, n_segments: int, *, n_gaps: int, damage: str | None) -> None:
-        if damage is not None:
-            self._talk.warn(f"{self._name}: {damage}")
-        if not (n_segments or n_gaps):
-            self.note("no speech found")
-        if absent := [name for name in self._labels.names if name not in self._heard]:
-            self.note(f"--speaker-names: nobody in it is called {' or '.join(absent)}")
-        if n_gaps and not n_segments:
-            self.exit_code = ExitCode.ERROR
-        elif n_gaps or damage is not None:
-            self.exit_code = ExitCode.PARTIAL

@@ -1,0 +1,86 @@
+"""What the person who watches a live session is told, and what it comes to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from murmur_cli.errors import ExitCode, OutputError
+
+if TYPE_CHECKING:
+    from murmur_cli.cli.render import Talk
+    from murmur_cli.speakers.labels import Labels
+    from murmur_cli.transcript.events import LiveEvent
+    from murmur_cli.types import Speaker
+
+__all__ = ["LiveReport"]
+
+
+class LiveReport:
+    """Calls speakers as they are to be called, tells the person who watches, and sums up to an exit code."""
+
+    def __init__(self, talk: Talk, labels: Labels, *, name: str) -> None:
+        self._talk = talk
+        self._labels = labels
+        self._name = name
+        self._n_committed = 0
+        self._heard: set[Speaker] = set()
+        self.exit_code = ExitCode.OK
+
+    def note(self, text: str) -> None:
+        """Say something about what is heard."""
+        self._talk.note(f"{self._name}: {text}")
+
+    def fail(self, error: OutputError) -> None:
+        """End a session whose output cannot be written on; what was committed is kept.
+
+        Raises:
+            OutputError: Nothing was.
+        """
+        if not self._n_committed:
+            raise error
+        self._talk.error(error)
+        self.exit_code = ExitCode.PARTIAL
+
+    def iter_labelled(self, events: Iterator[LiveEvent]) -> Iterator[LiveEvent]:
+        """Pass events on, with the names of speakers that are wanted."""
+        from murmur_cli.transcript.events import Committed
+
+        for event in events:
+            if not isinstance(event, Committed):
+                yield event
+                self._tell(event)
+                continue
+            speaker = event.speaker if self._labels.are_shown else None
+            if speaker is not None:
+                self._heard.add(speaker)
+                speaker = self._labels.names.get(speaker, speaker)
+            yield replace(event, speaker=speaker)
+            self._n_committed += 1
+
+    def _tell(self, event: LiveEvent) -> None:
+        from murmur_cli.cli.outcome import describe_gap
+        from murmur_cli.transcript.events import Lag, Missing, SessionEnd
+
+        match event:
+            case Lag():
+                self._talk.note(f"behind {event.behind:.1f} s")
+            case Missing():
+                self._talk.warn(f"{self._name}: {describe_gap(event.gap)}")
+            case SessionEnd():
+                self._sum_up(event.n_segments, n_gaps=event.n_gaps, damage=event.damage)
+            case _:
+                pass
+
+    def _sum_up(self, n_segments: int, *, n_gaps: int, damage: str | None) -> None:
+        if damage is not None:
+            self._talk.warn(f"{self._name}: {damage}")
+        if not (n_segments or n_gaps):
+            self.note("no speech found")
+        if absent := [name for name in self._labels.names if name not in self._heard]:
+            self.note(f"--speaker-names: nobody in it is called {' or '.join(absent)}")
+        if n_gaps and not n_segments:
+            self.exit_code = ExitCode.ERROR
+        elif n_gaps or damage is not None:
+            self.exit_code = ExitCode.PARTIAL

@@ -1,0 +1,80 @@
+"""The options that commands share, each declared once.
+
+Names and defaults equal the fields of the options records (a test compares the two).
+"""
+
+from __future__ import annotations
+
+from murmur_cli.cli.options.input import (
+    Channels,
+    Duration,
+    InputChannels,
+    InputFormat,
+    InputRate,
+    OnLag,
+    Paths,
+    Realtime,
+    SaveAudio,
+)
+from murmur_cli.cli.options.model import (
+    AcousticNoise,
+    BatchSize,
+    Context,
+    Device,
+    Dtype,
+    Evict,
+    Force,
+    Language,
+    Model,
+    Offline,
+)
+from murmur_cli.cli.options.output import Format, LiveFormat, NoSpeakers, Output, Overwrite, SpeakerNames, WordTimes
+from murmur_cli.cli.options.run import Color, Debug, FailFast, Progress, Quiet, Stats, Verbose
+from murmur_cli.cli.options.speakers import Diarizer, Enrol, MaxSpeakers, MinSpeakers, Speakers
+from murmur_cli.cli.options.speech import MaxChunkS, MinSilenceMs, MinSpeechMs, SpeechPadMs, VadThreshold
+
+__all__ = [
+    "AcousticNoise",
+    "BatchSize",
+    "Channels",
+    "Color",
+    "Context",
+    "Debug",
+    "Device",
+    "Diarizer",
+    "Dtype",
+    "Duration",
+    "Enrol",
+    "Evict",
+    "FailFast",
+    "Force",
+    "Format",
+    "InputChannels",
+    "InputFormat",
+    "InputRate",
+    "Language",
+    "LiveFormat",
+    "MaxChunkS",
+    "MaxSpeakers",
+    "MinSilenceMs",
+    "MinSpeakers",
+    "MinSpeechMs",
+    "Model",
+    "NoSpeakers",
+    "Offline",
+    "OnLag",
+    "Output",
+    "Overwrite",
+    "Paths",
+    "Progress",
+    "Quiet",
+    "Realtime",
+    "SaveAudio",
+    "SpeakerNames",
+    "Speakers",
+    "SpeechPadMs",
+    "Stats",
+    "VadThreshold",
+    "Verbose",
+    "WordTimes",
+]

@@ -1,0 +1,62 @@
+"""What is written."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from murmur_cli.options import FORMATS, LIVE_FORMATS
+
+__all__ = ["Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "WordTimes"]
+
+_PANEL = "Output"
+
+LiveFormat = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help=f"What to write: {', '.join(LIVE_FORMATS)}. Several with commas.",
+        metavar="FORMAT",
+        rich_help_panel=_PANEL,
+    ),
+]
+Format = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--format",
+        "-f",
+        help=f"What to write: {', '.join(FORMATS)}. Several with commas.",
+        metavar="FORMAT",
+        rich_help_panel=_PANEL,
+    ),
+]
+Output = Annotated[
+    str | None,
+    typer.Option("--output", "-o", help="File, folder, or - for stdout.", metavar="PATH", rich_help_panel=_PANEL),
+]
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace transcripts that exist.", rich_help_panel=_PANEL)]
+WordTimes = Annotated[
+    bool | None,
+    typer.Option(
+        "--word-times/--no-word-times", help="Times of every word, in json and jsonl.", rich_help_panel=_PANEL
+    ),
+]
+SpeakerNames = Annotated[
+    str | None,
+    typer.Option(
+        "--speaker-names",
+        help="New names for speakers, such as S1=Ann,S2=Bob.",
+        metavar="OLD=NEW,…",
+        rich_help_panel=_PANEL,
+    ),
+]
+NoSpeakers = Annotated[
+    bool,
+    typer.Option(
+        "--no-speakers",
+        help="Write no names of speakers; rttm, which holds nothing else, is refused.",
+        rich_help_panel=_PANEL,
+    ),
+]

@@ -1,0 +1,36 @@
+"""How a run behaves."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from murmur_cli.options import COLORS, PROGRESS
+
+__all__ = ["Color", "Debug", "FailFast", "Progress", "Quiet", "Stats", "Verbose"]
+
+_PANEL = "Run"
+
+Stats = Annotated[
+    str | None,
+    typer.Option(
+        "--stats",
+        help="Write what each chunk cost into this file, as JSON lines.",
+        metavar="FILE",
+        rich_help_panel=_PANEL,
+    ),
+]
+FailFast = Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failure.", rich_help_panel=_PANEL)]
+Progress = Annotated[
+    str,
+    typer.Option(
+        "--progress", help=f"How progress is shown: {', '.join(PROGRESS)}.", metavar="HOW", rich_help_panel=_PANEL
+    ),
+]
+Color = Annotated[
+    str, typer.Option("--color", help=f"Colour on stderr: {', '.join(COLORS)}.", metavar="WHEN", rich_help_panel=_PANEL)
+]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=_PANEL)]
+Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.", rich_help_panel=_PANEL)]
+Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL)]

@@ -1,0 +1,44 @@
+"""What a user can choose, as frozen records that validate themselves.
+
+Every option of a command is a field here, under the same name and with the same default.
+"""
+
+from __future__ import annotations
+
+from murmur_cli.options.audio import CHANNELS, AudioOptions
+from murmur_cli.options.batch import BatchOptions
+from murmur_cli.options.decode import DecodeOptions
+from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
+from murmur_cli.options.output import FORMATS, LIVE_FORMATS, OutputOptions
+from murmur_cli.options.run import COLORS, PROGRESS, RunOptions
+from murmur_cli.options.score import METRICS, NORMALIZERS, ScoreOptions
+from murmur_cli.options.speakers import MOST_SPEAKERS, SpeakerOptions
+from murmur_cli.options.speech import ChunkOptions, VadOptions
+from murmur_cli.options.stream import ON_LAG, PCM_FORMATS, StreamOptions
+
+__all__ = [
+    "CHANNELS",
+    "COLORS",
+    "DTYPES",
+    "EVICT",
+    "FORMATS",
+    "LIVE_FORMATS",
+    "METRICS",
+    "MOST_ROWS",
+    "MOST_SPEAKERS",
+    "NORMALIZERS",
+    "ON_LAG",
+    "PCM_FORMATS",
+    "PROGRESS",
+    "AudioOptions",
+    "BatchOptions",
+    "ChunkOptions",
+    "DecodeOptions",
+    "ModelOptions",
+    "OutputOptions",
+    "RunOptions",
+    "ScoreOptions",
+    "SpeakerOptions",
+    "StreamOptions",
+    "VadOptions",
+]

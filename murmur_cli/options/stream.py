@@ -1,0 +1,52 @@
+"""What a live session hears, and what the recogniser is told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from murmur_cli.options.require import require
+
+__all__ = ["ON_LAG", "PCM_FORMATS", "StreamOptions"]
+
+ON_LAG = ("wait", "skip")
+"""What is done where decoding is slower than speech, as ``--on-lag`` spells it."""
+
+PCM_FORMATS = ("s16le", "f32le", "mulaw", "alaw")
+"""How samples without a header are written, as ``--input-format`` spells it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamOptions:
+    """What a live session hears, and what the recogniser is told.
+
+    ``language`` and ``context`` are as in ``DecodeOptions``. ``on_lag`` says what happens where decoding is slower than
+    speech. ``realtime`` plays a file at its own pace; ``duration`` ends the session after so many seconds of audio.
+    ``save_audio`` is a WAV file for what is heard. ``input_format`` says that the input has no header, and how its
+    samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one.
+    """
+
+    language: str | None = None
+    context: str | None = None
+    on_lag: str = "wait"
+    realtime: bool = False
+    duration: float | None = None
+    save_audio: str | None = None
+    input_format: str | None = None
+    input_rate: int | None = None
+    input_channels: int | None = None
+
+    def __post_init__(self) -> None:
+        known = self.on_lag in ON_LAG
+        require("--on-lag", f"no such way: {self.on_lag}", f"choose from {', '.join(ON_LAG)}", unless=known)
+        sane = self.duration is None or 0.0 < self.duration < 1e9
+        require("--duration", f"{self.duration} is no number of seconds", "give more than 0", unless=sane)
+        known = self.input_format is None or self.input_format in PCM_FORMATS
+        problem = f"no such format: {self.input_format}"
+        require("--input-format", problem, f"choose from {', '.join(PCM_FORMATS)}", unless=known)
+        sane = self.input_rate is None or 1000 <= self.input_rate <= 768_000
+        require("--input-rate", f"{self.input_rate} Hz is not between 1000 and 768000", "try 16000", unless=sane)
+        sane = self.input_channels is None or 1 <= self.input_channels <= 64
+        problem = f"{self.input_channels} is not between 1 and 64"
+        require("--input-channels", problem, "leave it out for 1", unless=sane)
+        named = self.save_audio is None or bool(self.save_audio)
+        require("--save-audio", "the name is empty", "give a file", unless=named)
