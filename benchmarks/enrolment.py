@@ -16,6 +16,7 @@ import argparse
 import itertools
 import json
 import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -171,7 +172,7 @@ def share_out(data: Path, folder: Path) -> list[Reader]:
     source, target = data / "librispeech", folder / "data" / "librispeech"
     target.mkdir(parents=True)
     (target / "audio").symlink_to(source / "audio")
-    (folder / "tools").symlink_to(data.parent / "tools")
+    shutil.copytree(data.parent / "tools", folder / "tools")  # a link would lead its ../data back to all utterances
     refs: dict[str, list[str]] = {}
     for line in (source / "refs.jsonl").read_text(encoding="utf-8").splitlines():
         refs.setdefault(json.loads(line)["speaker"], []).append(line)

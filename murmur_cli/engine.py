@@ -14,7 +14,7 @@ from typing import Protocol
 from murmur_cli.audio.levels import Level
 from murmur_cli.errors import UsageError
 from murmur_cli.options import StreamOptions
-from murmur_cli.types import Chunk, DecodeError, EngineInfo, Gap, Hypothesis, RecordingId, Samples, Speaker
+from murmur_cli.types import Chunk, DecodeError, EngineInfo, Gap, Hypothesis, RecordingId, Samples, Speaker, Word
 
 __all__ = [
     "Answer",
@@ -142,6 +142,7 @@ class StreamSegment:
     ``times`` is ``chunk`` where they are only those of the decoding unit that the text came from, split by text
     length; else ``model``. ``starts_line`` is False where the text goes on in the line of the segment before: same
     speaker, same sentence. Then the text begins with a blank if one belongs there, so that a line is its pieces joined.
+    ``words`` are there where the engine knows their times.
     """
 
     start: float
@@ -150,6 +151,7 @@ class StreamSegment:
     speaker: Speaker | None
     times: str
     starts_line: bool
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

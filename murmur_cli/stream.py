@@ -9,6 +9,7 @@ import time
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
+from dataclasses import replace
 from heapq import merge
 
 from murmur_cli.audio.backlog import Backlog, Heard
@@ -18,7 +19,7 @@ from murmur_cli.engine import StreamDecoder, StreamEngine, StreamSegment, Stream
 from murmur_cli.errors import AudioError
 from murmur_cli.options import StreamOptions
 from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd, SessionStart
-from murmur_cli.types import Gap, Provenance
+from murmur_cli.types import Gap, Provenance, Word
 from murmur_cli.version import __version__
 
 __all__ = ["transcribe_live"]
@@ -165,7 +166,12 @@ class _Session:
             starts_line=segment.starts_line,
             latency=self._find_latency(end),
             heard_s=self.heard_s,
+            words=tuple(self._shift_word(word) for word in segment.words),
         )
+
+    def _shift_word(self, word: Word) -> Word:
+        start = self._to_start(word.start)
+        return replace(word, start=start, end=max(start, self._to_end(word.end)))
 
     def _to_start(self, seconds: float) -> float:
         return min(seconds + self._offsets[bisect_right(self._seams, seconds)], self.heard_s)

@@ -16,6 +16,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
+import numpy as np
+
 from murmur_cli.audio.container import open_container, open_container_stream
 from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
@@ -95,6 +97,9 @@ class LiveSource:
     def _iter_resampled(self) -> Iterator[Samples]:
         resampler = Resampler(self.sample_rate)
         for samples, sample_rate in self._iter_heard():
+            if not np.isfinite(samples).all():
+                problem, hint = "samples that are no numbers (NaN or infinite)", "is --input-format right?"
+                raise AudioError(problem, where=self._place, hint=hint)
             if len(samples):
                 self._is_unheard = False
             yield from resampler.push(samples, sample_rate)

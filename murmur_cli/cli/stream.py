@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from murmur_cli.audio.wav_file import GrowingWav
     from murmur_cli.cli.render import Talk
     from murmur_cli.engine import StreamEngine
-    from murmur_cli.speech.vad import Vad
     from murmur_cli.transcript.events import LiveEvent
     from murmur_cli.transcript.live import LiveWriter
     from murmur_cli.transcript.outputs import OutputPlan
@@ -101,9 +100,9 @@ def stream(
 
     \b
     Examples:
-      arecord -f S16_LE -r 16000 | murmur stream - --model MODEL
-      ffmpeg -i URL -f s16le -ar 16000 -ac 1 - | murmur stream - --model MODEL -f jsonl
-      murmur stream talk.m4a --realtime --model MODEL -f srt -o talk.srt
+      arecord -f S16_LE -r 16000 | murmur stream -
+      ffmpeg -i URL -f s16le -ar 16000 -ac 1 - | murmur stream - -f jsonl
+      murmur stream talk.m4a --realtime -f srt -o talk.srt
     """
     formats = split_formats(format)
     options = StreamOptions(
@@ -141,7 +140,7 @@ def _run(name: str, model: ModelOptions, options: StreamOptions, *, output: Outp
     check_live(name, options)
     (plan,) = plan_outputs([name], output)
     _check_outputs(plan, options, overwrite=output.overwrite)
-    engine = _load(model, talk, console, quiet=run.quiet)
+    engine = _load(model, talk, console, run, names_speakers=labels.are_shown)
     require_extras(engine, Extras(context=options.context is not None))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     source = LiveSource(name, sample_rate=engine.sample_rate, options=options)
@@ -176,25 +175,12 @@ def _write(events: Iterator[LiveEvent], plan: OutputPlan, stack: ExitStack) -> N
             writer.write(event)
 
 
-def _load(model: ModelOptions, talk: Talk, console: Console, *, quiet: bool) -> StreamEngine:
+def _load(model: ModelOptions, talk: Talk, console: Console, run: RunOptions, *, names_speakers: bool) -> StreamEngine:
     from murmur_cli.cli.pull import PullDisplay
     from murmur_cli.models.load import load_stream_engine
 
-    hint = "give --model a VibeVoice that streams: its name (see murmur models list), folder or hub id"
-    if model.model == "auto":
-        raise UsageError("there is no default model for live speech yet", where="--model", hint=hint)
-    with PullDisplay(console, quiet=quiet) as pull:
-        engine = load_stream_engine(model, load_vad=_load_vad, on_note=talk.note, on_progress=pull.show)
-    if engine is None:
-        raise UsageError("this model does not hear live speech", where=model.model, hint=hint)
-    return engine
-
-
-def _load_vad() -> Vad:
-    from murmur_cli.models.silero import load_silero
-    from murmur_cli.models.vibevoice.silence import GATE_OPTIONS
-
-    return load_silero(GATE_OPTIONS)
+    with PullDisplay(console, quiet=run.quiet) as pull:
+        return load_stream_engine(model, on_note=talk.note, on_progress=pull.show, names_speakers=names_speakers)
 
 
 def _check_outputs(plan: OutputPlan, options: StreamOptions, *, overwrite: bool) -> None:

@@ -16,16 +16,22 @@ from murmur_cli.models.catalog import CatalogEntry, LocalFolder, resolve_model
 from murmur_cli.models.choice import choose_model
 from murmur_cli.models.scripted import load_scripted, load_scripted_stream
 from murmur_cli.models.weights import LocalWeights, PullProgress, pull_weights
-from murmur_cli.options import BatchOptions, ModelOptions
+from murmur_cli.options import BatchOptions, ModelOptions, VadOptions
 from murmur_cli.speech.vad import Vad
 
 __all__ = ["load_engine", "load_stream_engine"]
 
 _WHISPER, _SCRIPTED = "whisper", "scripted"
 _VIBEVOICE = ("vibevoice_asr", "vibevoice")  # the transformers layout, the original one
-_VIBEVOICE_STREAMS = "vibevoice-streaming"  # as the catalogue calls it
 _STEP_PERCENT = 81  # of the files of a VibeVoice of 7B, at least, are read for every token
 _DEFAULT_OPTIONS = BatchOptions()
+
+
+def _load_gate() -> Vad:
+    from murmur_cli.models.silero import load_silero  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.vibevoice.silence import GATE_OPTIONS  # noqa: PLC0415 - beside what loads torch
+
+    return load_silero(GATE_OPTIONS)
 
 
 def load_engine(
@@ -48,11 +54,7 @@ def load_engine(
         ModelUnavailableError: The weights cannot be had.
         DeviceError: There is no such device, or it cannot run the model.
     """
-    name = model.model
-    if name == "auto":
-        choice = choose_model(model)
-        name = choice.model
-        on_note(f"model {name}: {choice.reason}; --model takes another")
+    name = _choose_name(model, on_note, is_live=False)
     _refuse_hopeless(resolve_model(name), model)
     weights = pull_weights(name, offline=model.offline, on_progress=on_progress)
     kind = _read_kind(weights.folder)
@@ -68,51 +70,59 @@ def load_engine(
 def load_stream_engine(
     model: ModelOptions,
     *,
-    load_vad: Callable[[], Vad],
     on_note: Callable[[str], None],
     on_progress: Callable[[PullProgress], None] | None = None,
-) -> StreamEngine | None:
-    """Find the weights of a model that hears live audio by itself, fetching them at first use, and load them.
+    names_speakers: bool = True,
+    load_gate: Callable[[], Vad] = _load_gate,
+) -> StreamEngine:
+    """Find the weights of a model for live speech, fetching them at first use, and load them.
 
     Args:
-        model: What was asked for, by name: ``auto`` is none.
-        load_vad: Loads what finds speech, for a model that is not to be asked where there is none.
-        on_note: Hears what the user should know.
+        model: What was asked for; ``auto`` takes the best that this machine can run with the weights that it has.
+        on_note: Hears which model ``auto`` chose, and why, and what else the user should know.
         on_progress: Hears how far a download is.
-
-    Returns:
-        The engine, or None if the model is one for whole utterances: ``load_engine`` loads those.
+        names_speakers: Somebody wants to know who speaks.
+        load_gate: Loads what finds speech, for a model that is not to be asked where there is none.
 
     Raises:
         UsageError: No such model, or one for whole recordings only.
         ModelUnavailableError: The weights cannot be had.
         DeviceError: There is no such device, or it cannot run the model.
     """
-    found = resolve_model(model.model)
-    if isinstance(found, CatalogEntry) and found.engine not in (None, _VIBEVOICE_STREAMS):
-        if found.engine == "vibevoice":
-            hint = f"take one that streams, or run 'murmur batch' with {found.name}"
-            raise UsageError("this model does not stream", where=found.name, hint=hint)
-        return None
-    if isinstance(found, LocalFolder):
-        kind = _read_kind(found.folder)
-        if kind == _SCRIPTED:
-            return load_scripted_stream(found.folder)
-        if kind not in _VIBEVOICE:
-            return None
-        _refuse_stream(found)
-    weights = pull_weights(model.model, offline=model.offline, on_progress=on_progress)
-    if _read_kind(weights.folder) not in _VIBEVOICE:
-        return None
+    name = _choose_name(model, on_note, is_live=True)
+    _refuse_silent(resolve_model(name))
+    weights = pull_weights(name, offline=model.offline, on_progress=on_progress)
+    kind = _read_kind(weights.folder)
+    if kind == _SCRIPTED:
+        return load_scripted_stream(weights.folder)
+    if kind == _WHISPER:
+        return _load_whisper_stream(weights, model, names_speakers=names_speakers)
+    if kind not in _VIBEVOICE:
+        raise _refuse_kind(kind, name)
     from murmur_cli.models.vibevoice.streaming import load_vibevoice_stream  # noqa: PLC0415 - loads torch
 
     return load_vibevoice_stream(
-        weights.folder, name=weights.name, weights_sha256=weights.sha256, model=model, vad=load_vad(), on_note=on_note
+        weights.folder, name=weights.name, weights_sha256=weights.sha256, model=model, vad=load_gate(), on_note=on_note
     )
 
 
-def _refuse_stream(found: LocalFolder) -> None:
-    """Refuse a folder that does not stream before its weights are read."""
+def _choose_name(model: ModelOptions, on_note: Callable[[str], None], *, is_live: bool) -> str:
+    if model.model != "auto":
+        return model.model
+    choice = choose_model(model, is_live=is_live)
+    on_note(f"model {choice.model}: {choice.reason}; --model takes another")
+    return choice.model
+
+
+def _refuse_silent(found: CatalogEntry | LocalFolder) -> None:
+    """Refuse what does not stream, before its weights are fetched or read."""
+    if isinstance(found, CatalogEntry):
+        if found.engine == "vibevoice":
+            hint = f"take one that streams, or run 'murmur batch' with {found.name}"
+            raise UsageError("this model does not stream", where=found.name, hint=hint)
+        return
+    if _read_kind(found.folder) not in _VIBEVOICE:
+        return
     from murmur_cli.models.vibevoice.checkpoint import inspect_checkpoint  # noqa: PLC0415 - loads torch
     from murmur_cli.models.vibevoice.geometry import read_geometry  # noqa: PLC0415 - beside what loads torch
 
@@ -164,6 +174,21 @@ def _load_whisper(weights: LocalWeights, model: ModelOptions) -> Engine:
         weights_sha256=weights.sha256,
         device=model.device,
         dtype=model.dtype,
+    )
+
+
+def _load_whisper_stream(weights: LocalWeights, model: ModelOptions, *, names_speakers: bool) -> StreamEngine:
+    from murmur_cli.models.silero import load_silero  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.slots_diarizer import load_embedder  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.whisper.live import load_whisper_stream  # noqa: PLC0415 - loads torch
+
+    return load_whisper_stream(
+        weights.folder,
+        name=weights.name,
+        weights_sha256=weights.sha256,
+        model=model,
+        vad=load_silero(VadOptions()),
+        embedder=load_embedder() if names_speakers else None,
     )
 
 

@@ -24,7 +24,7 @@ from murmur_cli.options import VadOptions
 from murmur_cli.speech.vad import FRAME_SAMPLES, find_spans
 from murmur_cli.types import Samples, Span
 
-__all__ = ["SileroNetwork", "SileroVad", "load_silero"]
+__all__ = ["SileroNetwork", "SileroScorer", "SileroVad", "load_silero"]
 
 # The network (silero_vad/data/silero_vad.jit, silero-vad 6.2.3, its 16-kHz half). Axes: B frames, T samples or
 # spectra of one frame, D features.
@@ -36,6 +36,7 @@ _BANDS = _WINDOW_SAMPLES // 2 + 1
 _HIDDEN = 128
 
 _BATCH_FRAMES = 256  # 8 s: the cost per frame is the same for 256, 512 and 1000
+_LIVE_SAMPLES = 4 * FRAME_SAMPLES  # 0.13 s, for a session that is waited for
 
 # Level. The network misses quiet speech: of 400 spoken digits it finds 395 as they were recorded, 331 at -20 dB, 3 at
 # -40 dB. Loud signals it bears well, up to +48 dB. So what is quiet is raised until its loudest frame of the last 5 s
@@ -131,6 +132,10 @@ class SileroVad:
         probabilities = self.score(count(blocks))
         return find_spans(probabilities.tolist(), n_samples, self._options)
 
+    def open(self) -> SileroScorer:
+        """Begin to score a session that is still coming in."""
+        return SileroScorer(self._network)
+
     def score(self, blocks: Iterable[Samples]) -> npt.NDArray[np.float32]:
         """Give the speech probability of every frame, shape (n_frames,); the last may be partly filled."""
         listener = _Listener(self._network)
@@ -139,6 +144,48 @@ class SileroVad:
             listener.hear(batch)
         scores = [listener.hear(batch) for batch in _iter_batches(signal)]
         return np.concatenate([np.zeros(0, np.float32), *scores])
+
+
+class SileroScorer:
+    """Scores one session as it comes; see ``speech.vad.SpeechScorer``.
+
+    The network hears the first second backwards before all else, so nothing is known before that is over.
+    """
+
+    def __init__(self, network: SileroNetwork) -> None:
+        self._listener = _Listener(network)
+        self._pending = np.zeros(0, dtype=np.float32)
+        self._has_begun = False
+
+    def push(self, samples: Samples) -> list[float]:
+        """Hear on, and score what is whole: four frames at once, whatever the blocks are."""
+        self._pending = np.concatenate((self._pending, samples))
+        if not self._has_begun:
+            if len(self._pending) < _LEAD_FRAMES * FRAME_SAMPLES:
+                return []
+            self._begin()
+        return self._score(n_left=len(self._pending) % _LIVE_SAMPLES)
+
+    def finish(self) -> list[float]:
+        """Score what is left; the last frame is filled up with zeros."""
+        if not self._has_begun:
+            self._begin()
+        known = self._score(n_left=len(self._pending) % _LIVE_SAMPLES)
+        rest = np.pad(self._pending, (0, -len(self._pending) % FRAME_SAMPLES))
+        self._pending = self._pending[:0]
+        return known + (self._listener.hear(rest).tolist() if len(rest) else [])
+
+    def _begin(self) -> None:
+        self._has_begun = True
+        lead, _ = _split_lead([self._pending])
+        for batch in _iter_batches(lead):
+            self._listener.hear(batch)
+
+    def _score(self, *, n_left: int) -> list[float]:
+        n_whole = len(self._pending) - n_left
+        batches = self._pending[:n_whole].reshape(-1, _LIVE_SAMPLES)
+        self._pending = self._pending[n_whole:].copy()
+        return [probability for batch in batches for probability in self._listener.hear(batch).tolist()]
 
 
 class _Listener:

@@ -12,7 +12,19 @@ from typing import Protocol
 from murmur_cli.options import VadOptions
 from murmur_cli.types import SPEECH_RATE, Samples, Span
 
-__all__ = ["FRAME_SAMPLES", "VAD_RATE", "Vad", "convert_spans", "find_spans", "merge_spans"]
+__all__ = [
+    "FRAME_SAMPLES",
+    "SAMPLES_PER_MS",
+    "VAD_RATE",
+    "LiveVad",
+    "RunFinder",
+    "SpeechScorer",
+    "Vad",
+    "convert_spans",
+    "find_spans",
+    "merge_spans",
+    "pad_spans",
+]
 
 VAD_RATE = SPEECH_RATE
 """Samples per second that a detector hears."""
@@ -20,7 +32,8 @@ VAD_RATE = SPEECH_RATE
 FRAME_SAMPLES = 512
 """Samples behind one speech probability: 32 ms at ``VAD_RATE``."""
 
-_SAMPLES_PER_MS = VAD_RATE // 1000
+SAMPLES_PER_MS = VAD_RATE // 1000
+"""The same, per millisecond."""
 
 _EXIT_MARGIN = 0.15  # how far below the threshold a span closes, and the least that this may come to:
 _LEAST_EXIT = 0.01  # silero_vad.get_speech_timestamps, silero-vad 6.2.3
@@ -39,6 +52,33 @@ class Vad(Protocol):
             Sorted disjoint spans, in samples at ``VAD_RATE``; how the recording was split into
             blocks makes no difference.
         """
+        ...
+
+
+class SpeechScorer(Protocol):
+    """What tells, while a session lasts, how likely somebody speaks."""
+
+    def push(self, samples: Samples) -> list[float]:
+        """Hear on.
+
+        Args:
+            samples: A block of any size, at ``VAD_RATE``.
+
+        Returns:
+            The speech probabilities of the frames that are known with it.
+        """
+        ...
+
+    def finish(self) -> list[float]:
+        """Give the probabilities that are left; the last frame may be partly filled."""
+        ...
+
+
+class LiveVad(Protocol):
+    """A detector that can listen while somebody still speaks."""
+
+    def open(self) -> SpeechScorer:
+        """Begin a session."""
         ...
 
 
@@ -65,32 +105,66 @@ def find_spans(probabilities: Sequence[float], n_samples: int, options: VadOptio
     n_frames = -(-n_samples // FRAME_SAMPLES)
     if len(probabilities) != n_frames:
         raise ValueError(f"{n_samples} samples are {n_frames} frames, but there are {len(probabilities)} probabilities")
-    n_min_speech = options.min_speech_ms * _SAMPLES_PER_MS
+    n_min_speech = options.min_speech_ms * SAMPLES_PER_MS
     spoken = [span for span in _iter_runs(probabilities, n_samples, options) if span.n_samples >= n_min_speech]
-    return _pad(spoken, n_samples=n_samples, n_pad=options.speech_pad_ms * _SAMPLES_PER_MS)
+    return pad_spans(spoken, n_samples=n_samples, n_pad=options.speech_pad_ms * SAMPLES_PER_MS)
+
+
+class RunFinder:
+    """Finds runs of speech frame by frame: spans before short ones are dropped and the rest is widened.
+
+    Args:
+        options: Threshold and durations.
+    """
+
+    def __init__(self, options: VadOptions) -> None:
+        self._enter = options.vad_threshold
+        self._exit = max(options.vad_threshold - _EXIT_MARGIN, _LEAST_EXIT)
+        self._n_min_silence = options.min_silence_ms * SAMPLES_PER_MS
+        self._now = 0  # where the next frame begins
+        self._silence: int | None = None  # where the open run may turn out to have ended
+        self.start: int | None = None
+        """Where the open run began, in samples; None: none is open."""
+
+    @property
+    def open(self) -> Span | None:
+        """The run that is open, as far as it goes for sure; its last frame may be partly filled."""
+        if self.start is None:
+            return None
+        return Span(self.start, self._now if self._silence is None else self._silence)
+
+    def push(self, probability: float) -> Span | None:
+        """Hear the next frame, and give the run that is over with it."""
+        now, run = self._now, None
+        self._now += FRAME_SAMPLES
+        if probability >= self._enter:
+            self.start = now if self.start is None else self.start
+            self._silence = None
+        elif self.start is not None and probability < self._exit:
+            self._silence = now if self._silence is None else self._silence
+            if now - self._silence >= self._n_min_silence:
+                run = Span(self.start, self._silence)
+                self.start = self._silence = None
+        return run
+
+    def finish(self, n_samples: int) -> Span | None:
+        """Give the run that is open at the end of a recording of that length: it lasts until then."""
+        run = None if self.start is None else Span(self.start, n_samples)
+        self.start = self._silence = None
+        return run
 
 
 def _iter_runs(probabilities: Sequence[float], n_samples: int, options: VadOptions) -> Iterator[Span]:
-    exit_threshold = max(options.vad_threshold - _EXIT_MARGIN, _LEAST_EXIT)
-    n_min_silence = options.min_silence_ms * _SAMPLES_PER_MS
-    start: int | None = None  # of the open span, in samples
-    silence: int | None = None  # where the open span may turn out to have ended
-    for index, probability in enumerate(probabilities):
-        now = index * FRAME_SAMPLES
-        if probability >= options.vad_threshold:
-            start = now if start is None else start
-            silence = None
-        elif start is not None and probability < exit_threshold:
-            silence = now if silence is None else silence
-            if now - silence >= n_min_silence:
-                yield Span(start, silence)
-                start = silence = None
-    if start is not None:
-        yield Span(start, n_samples)
+    finder = RunFinder(options)
+    for probability in probabilities:
+        if (run := finder.push(probability)) is not None:
+            yield run
+    if (run := finder.finish(n_samples)) is not None:
+        yield run
 
 
-def _pad(spans: Sequence[Span], *, n_samples: int, n_pad: int) -> list[Span]:
-    """Widen spans so that their pauses remain, and remain in the order of their lengths.
+def pad_spans(spans: Sequence[Span], *, n_samples: int, n_pad: int) -> list[Span]:
+    """Widen spans by ``n_pad``, but so that their pauses remain, and remain in the order of their lengths.
 
     Chunks are cut at pauses, the longest first. Were a pause of less than twice the padding filled, a
     cut in fluent speech could not see it and would go for a quiet moment instead.

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from murmur_cli.types import Gap, Provenance, Speaker
+from murmur_cli.types import Gap, Provenance, Speaker, Word
 
 __all__ = ["Committed", "Lag", "LiveEvent", "Missing", "SessionEnd", "SessionStart"]
 
@@ -24,7 +24,7 @@ class SessionStart:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A piece of text that stands; ``times`` and ``starts_line`` are those of ``engine.StreamSegment``.
+    """A piece of text that stands; ``times``, ``starts_line`` and ``words`` are those of ``engine.StreamSegment``.
 
     ``latency`` is how long after its end was heard it came, by the clock; None where nobody waits for it. ``heard_s``
     is how much was decoded by then.
@@ -38,6 +38,7 @@ class Committed:
     starts_line: bool
     latency: float | None
     heard_s: float
+    words: tuple[Word, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

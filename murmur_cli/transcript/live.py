@@ -10,7 +10,7 @@ from dataclasses import asdict, replace
 from typing import Protocol
 
 from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd, SessionStart
-from murmur_cli.transcript.formats.structured import VERSION, JsonObject, dump_json
+from murmur_cli.transcript.formats.structured import VERSION, JsonObject, describe_word, dump_json
 from murmur_cli.transcript.formats.subtitles import VTT_HEADER, render_srt_cues, render_vtt_cues
 from murmur_cli.transcript.growing import GrowingText
 from murmur_cli.transcript.line_breaks import ends_sentence
@@ -89,7 +89,8 @@ def _describe(event: LiveEvent) -> JsonObject:
         case Committed():
             latency = None if event.latency is None else round(event.latency, 3)
             text: JsonObject = {"text": event.text, "starts_line": event.starts_line, "latency": latency}
-            return {"type": "committed", "v": VERSION, **_describe_times(event), "times": event.times, **text}
+            times: JsonObject = {**_describe_times(event), "times": event.times}
+            return {"type": "committed", "v": VERSION, **times, **text, **_describe_words(event)}
         case Missing():
             return {"type": "gap", "v": VERSION, **_describe_gap(event.gap)}
         case Lag():
@@ -138,7 +139,7 @@ class _JsonWriter:
         assert self._start is not None
         language = self._start.provenance.language
         text: JsonObject = {"language": language, "text": event.text.strip(), "times": event.times}
-        return {**_describe_times(event), **text}
+        return {**_describe_times(event), **text, **_describe_words(event)}
 
     def _render_tail(self) -> str:
         assert self._start is not None
@@ -216,6 +217,10 @@ def _goes_on(segment: Segment, event: Committed) -> bool:
 
 def _describe_times(event: Committed) -> JsonObject:
     return {"start": _to_seconds(event.start), "end": _to_seconds(event.end), "speaker": event.speaker}
+
+
+def _describe_words(event: Committed) -> JsonObject:
+    return {"words": [describe_word(word, event.end) for word in event.words]} if event.words else {}
 
 
 def _describe_gap(gap: Gap) -> JsonObject:

@@ -74,7 +74,7 @@ def test_a_folder_of_either_layout_is_a_vibevoice(saved: Path, original: Path, t
 
 
 def test_auto_says_what_it_took_and_why(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(load_module, "choose_model", lambda _: Choice(str(saved), "it is the best"))
+    monkeypatch.setattr(load_module, "choose_model", lambda _, *, is_live: Choice(str(saved), "it is the best"))
     engine, notes = load("auto")
     assert isinstance(engine, VibeVoiceEngine)
     assert notes == [f"model {saved}: it is the best; --model takes another"]

@@ -85,6 +85,19 @@ def test_blocks_make_no_difference(vad: SileroVad, n_block: int) -> None:
     assert vad.detect(blocks) == vad.detect([samples])
 
 
+@pytest.mark.parametrize("n_block", [1, 700, 20_000, 100_000])
+@pytest.mark.parametrize("n_samples", [0, 1, 16_384, 40_000, 100_001])
+def test_a_session_has_the_scores_of_the_whole_recording(vad: SileroVad, n_block: int, n_samples: int) -> None:
+    samples = make_voice(7)[: n_samples if n_block > 1 else min(n_samples, 20_000)]
+    scorer, scores = vad.open(), []
+    for start in range(0, len(samples), n_block):
+        scores += scorer.push(samples[start : start + n_block])
+        n_heard = min(start + n_block, len(samples))
+        assert len(scores) >= (n_heard // 2048 * 4 if n_heard >= 16_384 else 0)  # at most four frames late
+    scores += scorer.finish()
+    np.testing.assert_allclose(scores, vad.score([samples]), atol=10 * TOLERANCE)
+
+
 def test_blocks_are_let_go(vad: SileroVad) -> None:
     alive: list[weakref.ref[Samples]] = []
 

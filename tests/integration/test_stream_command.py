@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -118,9 +119,30 @@ def test_samples_that_sound_like_noise(run_murmur: Run, model: Path) -> None:
     assert done.code == 0
 
 
-def test_there_is_no_default_model_and_no_microphone_yet(run_murmur: Run) -> None:
-    done = run_murmur("stream", "-", stdin=TONE)
-    assert (done.code, "--model" in done.stderr) == (2, True)
+def test_samples_that_are_no_numbers_end_the_session(run_murmur: Run, model: Path, tmp_path: Path) -> None:
+    samples = (np.frombuffer(TONE, "<i2") / np.float32(32768)).astype("<f4")
+    samples[3 * RATE] = np.nan
+    soundfile.write(tmp_path / "a.wav", samples, RATE, subtype="FLOAT")
+    done = run_murmur("stream", "a.wav", "--model", model)
+    assert done.code == 3
+    assert done.stdout.startswith(b"S1: Hello there\n")
+    assert b"The long end" not in done.stdout
+    assert "no numbers" in done.stderr
+
+
+@pytest.mark.weights
+def test_without_a_model_the_default_one_hears_utterances(run_murmur: Run, data_dir: Path) -> None:
+    done = run_murmur("stream", data_dir / "speech" / "jfk.flac", "-f", "jsonl")
+    assert done.code == 0
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    said = [event for event in events if event["type"] == "committed"]
+    assert "what you can do for your country" in " ".join(event["text"] for event in said).lower()
+    assert {event["speaker"] for event in said} == {"S1"}
+    assert all(event["words"] for event in said)
+    assert "whisper-base" in done.stderr
+
+
+def test_what_cannot_be_heard(run_murmur: Run) -> None:
     assert run_murmur("stream").code == 2
     assert run_murmur("stream", "gone.wav", "--model", "x").code == 1
 

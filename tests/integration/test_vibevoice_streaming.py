@@ -326,7 +326,7 @@ def write_geometry(folder: Path, **changes: object) -> None:
 def refuse(folder: Path, kind: type[MurmurError]) -> str:
     options = ModelOptions(model=str(folder), device="cpu")
     with pytest.raises(kind) as caught:
-        load_stream_engine(options, load_vad=Loud, on_note=print)
+        load_stream_engine(options, load_gate=Loud, on_note=print)
     assert type(caught.value) is kind
     return str(caught.value)
 
@@ -341,8 +341,7 @@ def test_geometry_is_the_checkpoints(tmp_path: Path, frames: int) -> None:
 @pytest.mark.parametrize("architecture", ["VibeVoiceForASRStreamingTraining", "VibeVoiceForASRTraining"])
 def test_the_original_layout_streams(tmp_path: Path, lively: Checkpoint, architecture: str) -> None:
     folder = add_geometry(write_original_layout(tmp_path, lively.network, architecture=architecture))
-    engine = load_stream_engine(ModelOptions(model=str(folder), device="cpu"), load_vad=Loud, on_note=print)
-    assert engine is not None
+    engine = load_stream_engine(ModelOptions(model=str(folder), device="cpu"), load_gate=Loud, on_note=print)
     assert engine.sample_rate == 24_000
     assert engine.info.precision == "float32"
     with engine.open(StreamOptions()) as stream, make_engine(lively, GEOMETRIES[0]).open(StreamOptions()) as other:
@@ -392,9 +391,6 @@ def test_a_tokenizer_without_the_end_of_a_chunk(tmp_path: Path) -> None:
         load_vibevoice_stream(folder, name="tiny", weights_sha256="", model=options, vad=None, on_note=print)
 
 
-def test_models_for_whole_utterances_are_none(tmp_path: Path) -> None:
-    (tmp_path / "config.json").write_text('{"model_type": "whisper"}')
-    for model in (str(tmp_path), "whisper-base"):
-        assert load_stream_engine(ModelOptions(model=model), load_vad=Loud, on_note=print) is None
+def test_a_model_for_recordings_is_refused_before_it_is_fetched() -> None:
     with pytest.raises(UsageError, match="does not stream"):
-        load_stream_engine(ModelOptions(model="vibevoice"), load_vad=Loud, on_note=print)
+        load_stream_engine(ModelOptions(model="vibevoice"), on_note=print)

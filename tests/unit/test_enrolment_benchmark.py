@@ -72,7 +72,9 @@ def test_no_utterance_is_in_a_session_and_in_a_file(tmp_path: Path) -> None:
     lines = "".join(f"{json.dumps(ref)}\n" for ref in refs)
     (data / "librispeech" / "refs.jsonl").write_text(lines, encoding="utf-8")
     (tmp_path / "made").mkdir()
+    (data.parent / "tools").mkdir(exist_ok=True)
     readers = enrolment.share_out(data, tmp_path / "made")
+    assert (tmp_path / "made" / "tools" / ".." / "data").resolve() == tmp_path / "made" / "data"
     kept = {path.stem for reader in readers for path in reader.utterances}
     written = (tmp_path / "made" / "data" / "librispeech" / "refs.jsonl").read_text(encoding="utf-8")
     spoken = {json.loads(line)["utt"] for line in written.splitlines()}

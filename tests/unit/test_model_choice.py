@@ -35,7 +35,7 @@ def never() -> str | None:
 def test_the_best_model_is_chosen_where_it_fits_and_is_there(
     gpu_bytes: int | None, find_problem: Callable[[], str | None], model: str, reason: str
 ) -> None:
-    choice = pick_model(gpu_bytes, find_problem=find_problem)
+    choice = pick_model(gpu_bytes, best="vibevoice", find_problem=find_problem)
     assert choice.model == model
     assert reason in choice.reason
     assert "\n" not in choice.reason
@@ -61,11 +61,12 @@ def test_the_machine_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(choice_module, "pull_weights", pull)
     give_gpu(monkeypatch, 80 * GB)
     assert choose_model(ModelOptions()).model == "vibevoice"
-    assert asked == [("vibevoice", True)]  # 17 GB are never fetched unasked
+    assert choose_model(ModelOptions(), is_live=True).model == "vibevoice-streaming-7b"
+    assert asked == [("vibevoice", True), ("vibevoice-streaming-7b", True)]  # 17 GB are never fetched unasked
     assert choose_model(ModelOptions(device="cpu")).model == "whisper-base"
     give_gpu(monkeypatch, None)
     assert choose_model(ModelOptions()) == Choice("whisper-base", "the default without a GPU")
-    assert len(asked) == 1
+    assert len(asked) == 2
     with pytest.raises(DeviceError):
         choose_model(ModelOptions(device="cuda"))
 

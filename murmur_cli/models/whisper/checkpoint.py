@@ -72,8 +72,20 @@ class Checkpoint:
         Args:
             encoded: Shape (T, D).
         """
+        scores = self.score_languages(encoded)
+        return max(scores, key=scores.__getitem__)
+
+    def score_languages(self, encoded: Tensor) -> dict[str, float]:
+        """Tell the log-probability of each language in a window; none if the model is English-only.
+
+        Args:
+            encoded: Shape (T, D).
+        """
+        if not self.vocabulary.languages:
+            return {}
         logits = self._hear(self.decoder.memorise([encoded]))[0]
-        return max(self.vocabulary.languages, key=lambda code: float(logits[self.vocabulary.languages[code]]))
+        scores = logits[list(self.vocabulary.languages.values())].log_softmax(dim=0).tolist()
+        return dict(zip(self.vocabulary.languages, scores, strict=True))
 
     def _hear(self, audio: Sequence[Memory]) -> Tensor:
         """Score the vocabulary behind the first token of a prompt, shape (windows, V)."""

@@ -56,7 +56,7 @@ class Encoder:
         """Encode one window.
 
         Args:
-            features: Log-mel spectrogram, shape (n_mels, 2 T), float32.
+            features: Log-mel spectrogram, shape (n_mels, 2 T), float32; T no longer than the encoder hears.
 
         Returns:
             Shape (T, D), float32.
@@ -64,7 +64,7 @@ class Encoder:
         x = features[None].to(self._device, self._dtype)
         for (weight, bias), stride in self._convolutions:
             x = functional.gelu(functional.conv1d(x, weight, bias, stride=stride, padding=1))
-        hidden = x[0].t().contiguous() + self._positions  # [T, D], float32 from here on
+        hidden = x[0].t().contiguous() + self._positions[: x.shape[2]]  # [T, D], float32 from here on
         for layer in self._layers:
             projected = layer.project(layer.attention_norm(hidden).to(self._dtype))
             hidden += layer.merge(self._attend(projected))  # in place: new memory costs more than the sum

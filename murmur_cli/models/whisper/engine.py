@@ -1,15 +1,12 @@
 """The Whisper engine: a chunk in, timed segments out.
 
-A chunk's answer depends on the chunk alone: its windows are decoded with each other, never with another
-chunk's, and what is drawn at random is seeded by its place in the recording.
+A chunk's answer depends on the chunk alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -19,19 +16,13 @@ from murmur_cli.engine import Answer, Extras, Job
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
+from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
-from murmur_cli.models.whisper.passage import Passage
 from murmur_cli.models.whisper.precision import choose_precision
-from murmur_cli.models.whisper.reader import Reader
-from murmur_cli.models.whisper.rescue import read_speech
-from murmur_cli.models.whisper.segments import make_segments
-from murmur_cli.models.whisper.windows import plan_windows, split_window
-from murmur_cli.types import Chunk, DecodeError, EngineInfo, HypGap, Hypothesis, Samples, Span, Word
+from murmur_cli.types import DecodeError, EngineInfo, Hypothesis, Samples
 
-__all__ = ["WhisperEngine", "load_whisper"]
-
-_WINDOW_SHARE = 28 / 30  # of what the encoder hears: what follows is silence, which ends a text
+__all__ = ["WhisperEngine", "load_whisper", "naming_memory"]
 
 
 def load_whisper(folder: Path, *, name: str, weights_sha256: str, device: str, dtype: str) -> WhisperEngine:
@@ -51,7 +42,7 @@ def load_whisper(folder: Path, *, name: str, weights_sha256: str, device: str, d
     """
     place = choose_device(device)
     precision = choose_precision(dtype, place)
-    with _naming_memory():
+    with naming_memory():
         checkpoint = load_checkpoint(folder, precision=precision, device=place)
     info = EngineInfo(model=name, weights_sha256=weights_sha256, device=str(place), precision=precision.label)
     return WhisperEngine(checkpoint, info)
@@ -96,7 +87,7 @@ class WhisperEngine:
         if not self._checkpoint.vocabulary.languages:
             return "en"
         heard = samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
-        with torch.inference_mode(), _naming_memory():
+        with torch.inference_mode(), naming_memory():
             encoded = self._checkpoint.encoder.encode(self._checkpoint.extractor.extract(heard))
             return self._checkpoint.language(encoded)
 
@@ -107,46 +98,24 @@ class WhisperEngine:
             DeviceError: The device is out of memory.
         """
         for job in jobs:
-            with torch.inference_mode(), _naming_memory():
+            with torch.inference_mode(), naming_memory():
                 result = self._answer(job)
             yield Answer(job.recording_id, job.chunk.index, result)
 
     def _answer(self, job: Job) -> Hypothesis | DecodeError:
         if not np.isfinite(job.samples).all():
             return DecodeError("bad signal", "the chunk has samples that are no numbers")
-        start = job.chunk.span.start
-
-        def read(span: Span) -> Samples:
-            return job.samples[span.start - start : span.end - start]
-
-        def split(window: Chunk, near: Span) -> Sequence[Chunk]:
-            return split_window(window, near=near, sample_rate=SAMPLE_RATE, read=read)
-
         language = job.language or self.detect_language(job.samples)
-        longest_s = _WINDOW_SHARE * 2 * self._checkpoint.n_audio * HOP_SAMPLES / SAMPLE_RATE
-        windows = plan_windows(job.chunk.speech, sample_rate=SAMPLE_RATE, max_window_s=longest_s, read=read)
-        reader = Reader(self._checkpoint, language=language, read=read)
-        passages = list(chain.from_iterable(read_speech(reader, windows, split=split, sample_rate=SAMPLE_RATE)))
-        words = [word for passage in passages for word in _shift_words(passage, start)]
-        gaps = tuple(_make_gap(passage, start) for passage in passages if passage.broken_s is not None)
-        return Hypothesis(segments=tuple(make_segments(words, language=language)), gaps=gaps)
-
-
-def _shift_words(passage: Passage, origin: int) -> Iterator[Word]:
-    """Give a passage's words in seconds from ``origin``, in samples."""
-    offset = (passage.window.span.start - origin) / SAMPLE_RATE
-    for word in passage.words:
-        yield replace(word, start=offset + word.start, end=offset + word.end)
-
-
-def _make_gap(passage: Passage, origin: int) -> HypGap:
-    assert passage.broken_s is not None, "the passage breaks off"
-    start = (passage.window.span.start - origin) / SAMPLE_RATE
-    return HypGap(start + passage.broken_s, (passage.window.span.end - origin) / SAMPLE_RATE, passage.verdict.value)
+        return read_chunk(self._checkpoint, job.chunk, job.samples, language=language)
 
 
 @contextmanager
-def _naming_memory() -> Iterator[None]:
+def naming_memory() -> Iterator[None]:
+    """Call what torch runs out of by its name.
+
+    Raises:
+        DeviceError: The device is out of memory.
+    """
     try:
         yield
     except torch.OutOfMemoryError as error:

@@ -47,17 +47,19 @@ class FeatureExtractor:
         self._hann = torch.hann_window(_FRAME_SAMPLES)
         self._n_samples = n_frames * HOP_SAMPLES
 
-    def extract(self, samples: Samples) -> Tensor:
+    def extract(self, samples: Samples, *, n_samples: int | None = None) -> Tensor:
         """Make the spectrogram of a window.
 
         Args:
             samples: Shape (n_samples,), at ``SAMPLE_RATE``, no longer than the encoder hears.
+            n_samples: How much is heard, with silence behind the window; None: as much as the encoder hears.
 
         Returns:
             Shape (n_mels, n_frames), float32.
         """
-        assert len(samples) <= self._n_samples, "a window fits into the encoder"
-        padded = torch.zeros(self._n_samples)
+        n_samples = self._n_samples if n_samples is None else min(n_samples, self._n_samples)
+        assert len(samples) <= n_samples, "a window fits into the encoder"
+        padded = torch.zeros(n_samples)
         padded[: len(samples)] = torch.from_numpy(np.array(samples))
         spectrum = torch.stft(padded, _FRAME_SAMPLES, HOP_SAMPLES, window=self._hann, return_complex=True)
         power = spectrum[:, :-1].abs().square()

@@ -26,6 +26,7 @@ __all__ = ["Reader"]
 _N_BEAMS = 5  # openai/whisper@v20240930, whisper/transcribe.py, beam_size; and best_of
 _N_TRIES = 5
 _FRAME_S = 0.02  # of the encoder's vectors
+_ROUND_SAMPLES = SAMPLE_RATE // 10  # a whole number of vectors
 
 
 class Reader:
@@ -35,10 +36,19 @@ class Reader:
         checkpoint: The model.
         language: Its code.
         read: Gives the signal of a span of the recording, shape (n_samples,), at ``SAMPLE_RATE``.
+        silence_s: Silence that the encoder hears behind the longest window, in seconds; None: as much as it can hear.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, language: str, read: Callable[[Span], Samples]) -> None:
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        *,
+        language: str,
+        read: Callable[[Span], Samples],
+        silence_s: float | None = None,
+    ) -> None:
         self._checkpoint = checkpoint
+        self._silence_s = silence_s
         self._read_samples = read
         self._prompt = checkpoint.vocabulary.prompt(language)
         self._is_spaced = language not in UNSPACED
@@ -87,7 +97,15 @@ class Reader:
 
     def _encode(self, windows: Sequence[Chunk]) -> list[Tensor]:
         extract, encode = self._checkpoint.extractor.extract, self._checkpoint.encoder.encode
-        return [encode(extract(self._read_samples(window.span))) for window in windows]
+        n_heard = self._count_heard(windows)
+        return [encode(extract(self._read_samples(window.span), n_samples=n_heard)) for window in windows]
+
+    def _count_heard(self, windows: Sequence[Chunk]) -> int | None:
+        """Tell how much of each window, silence included, the encoder hears: the same of all, in whole 0.1 s."""
+        if self._silence_s is None:
+            return None
+        longest = max(window.span.n_samples for window in windows) + int(self._silence_s * SAMPLE_RATE)
+        return -(-longest // _ROUND_SAMPLES) * _ROUND_SAMPLES
 
     def _make_task(self, windows: Sequence[Chunk]) -> Task:
         n_positions = self._checkpoint.decoder.n_positions - len(self._prompt)

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from murmur_cli.transcript.notation import floor_ms, to_ms
 from murmur_cli.types import Gap, Segment, Transcript, Word
 
-__all__ = ["VERSION", "JsonObject", "dump_json", "render_json", "render_jsonl"]
+__all__ = ["VERSION", "JsonObject", "describe_word", "dump_json", "render_json", "render_jsonl"]
 
 VERSION = 1
 """Of the layout, as the field ``v`` says it."""
@@ -86,11 +86,12 @@ def _describe_segment(segment: Segment, duration: float, *, word_times: bool) ->
         "text": segment.text,
     }
     if word_times:
-        described["words"] = [_describe_word(word, duration) for word in segment.words]
+        described["words"] = [describe_word(word, duration) for word in segment.words]
     return described
 
 
-def _describe_word(word: Word, duration: float) -> JsonObject:
+def describe_word(word: Word, duration: float) -> JsonObject:
+    """Write a word, with no time beyond ``duration`` seconds."""
     return {
         "start": _to_seconds(word.start, duration),
         "end": _to_seconds(word.end, duration),

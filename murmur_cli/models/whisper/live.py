@@ -1,0 +1,210 @@
+"""The Whisper engine, live: utterance by utterance.
+
+Whisper reads whole windows, so what is committed at once is an utterance: speech up to a pause. What a session commits
+depends on its audio and the options alone, however the audio comes in. Memory does not grow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import torch
+
+from murmur_cli.engine import Extras, StreamSegment, StreamUpdate
+from murmur_cli.models.device import choose_device
+from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
+from murmur_cli.models.whisper.chunk_reading import read_chunk
+from murmur_cli.models.whisper.engine import naming_memory
+from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
+from murmur_cli.models.whisper.languages import find_language
+from murmur_cli.models.whisper.precision import choose_precision
+from murmur_cli.models.whisper.spoken_language import SpokenLanguage
+from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
+from murmur_cli.speakers.live_turns import hear_turns, split_segments
+from murmur_cli.speakers.online import OnlineSpeakers
+from murmur_cli.speakers.voices import SpeakerEmbedder
+from murmur_cli.speech.utterances import Utterance, UtteranceCutter
+from murmur_cli.speech.vad import LiveVad
+from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, Samples, Span, Speaker
+
+__all__ = ["WhisperStream", "WhisperStreamEngine", "load_whisper_stream"]
+
+_SILENCE_S = 6.0  # that the encoder hears behind an utterance: with 3 s and less, texts loop
+
+
+def load_whisper_stream(
+    folder: Path,
+    *,
+    name: str,
+    weights_sha256: str,
+    model: ModelOptions,
+    vad: LiveVad,
+    embedder: SpeakerEmbedder | None,
+) -> WhisperStreamEngine:
+    """Load a Whisper for live speech.
+
+    Args:
+        folder: Any Whisper in HF layout.
+        name: What to call it in a transcript.
+        weights_sha256: What its weights are known by.
+        model: How it runs.
+        vad: Finds speech.
+        embedder: Hears who speaks; None: nobody wants to know.
+
+    Raises:
+        WeightsError: A file is missing or damaged, or it is no Whisper.
+        DeviceError: There is no such device, or it has too little memory.
+        UsageError: The device cannot compute in the precision that is asked for.
+    """
+    place = choose_device(model.device)
+    precision = choose_precision(model.dtype, place)
+    with naming_memory():
+        checkpoint = load_checkpoint(folder, precision=precision, device=place)
+    info = EngineInfo(model=name, weights_sha256=weights_sha256, device=str(place), precision=precision.label)
+    return WhisperStreamEngine(checkpoint, info, vad=vad, embedder=embedder)
+
+
+class WhisperStreamEngine:
+    """A Whisper that hears live audio; implements ``StreamEngine``.
+
+    Args:
+        checkpoint: The model.
+        info: What it is called, and how it runs.
+        vad: Finds speech.
+        embedder: Hears who speaks; None: nobody wants to know.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, info: EngineInfo, *, vad: LiveVad, embedder: SpeakerEmbedder | None
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._info = info
+        self._vad = vad
+        self._embedder = embedder
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second that blocks must have: 16000."""
+        return SAMPLE_RATE
+
+    @property
+    def info(self) -> EngineInfo:
+        """Which model this is and how it runs."""
+        return self._info
+
+    @property
+    def extras(self) -> Extras:
+        """It gives the times of words."""
+        return Extras(word_times=True)
+
+    @contextmanager
+    def open(self, options: StreamOptions) -> Iterator[WhisperStream]:
+        """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
+
+        Raises:
+            UsageError: There is no such language.
+        """
+        codes = self._checkpoint.vocabulary.languages
+        language = None if options.language is None else find_language(options.language, codes=codes)
+        utterances = UtteranceCutter(self._vad.open(), VadOptions())
+        yield WhisperStream(self._checkpoint, utterances, language=SpokenLanguage(language), embedder=self._embedder)
+
+
+class WhisperStream:
+    """One session; implements ``StreamDecoder``.
+
+    Args:
+        checkpoint: The model.
+        utterances: Cuts the session; new.
+        language: What it is in; new.
+        embedder: Hears who speaks; None: nobody wants to know.
+    """
+
+    def __init__(
+        self,
+        checkpoint: Checkpoint,
+        utterances: UtteranceCutter,
+        *,
+        language: SpokenLanguage,
+        embedder: SpeakerEmbedder | None,
+    ) -> None:
+        self._checkpoint = checkpoint
+        self._utterances = utterances
+        self._language = language
+        self._embedder = embedder
+        self._speakers = OnlineSpeakers()
+
+    def push(self, samples: Samples) -> StreamUpdate:
+        """Hear on, and commit the utterances that are over.
+
+        Args:
+            samples: A block of any size, shape (n_samples,), at 16 kHz.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        return self._read_all(self._utterances.push(samples))
+
+    def finish(self) -> StreamUpdate:
+        """Commit the utterance that is open.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        return self._read_all(self._utterances.finish())
+
+    def _read_all(self, utterances: Iterator[Utterance]) -> StreamUpdate:
+        committed: list[StreamSegment] = []
+        gaps: list[Gap] = []
+        for utterance in utterances:
+            with torch.inference_mode(), naming_memory():
+                hypothesis = self._read(utterance)
+            offset = utterance.chunk.span.start / SAMPLE_RATE
+            committed += self._commit([_shift(segment, offset) for segment in hypothesis.segments], utterance)
+            gaps += [Gap(offset + gap.start, offset + gap.end, gap.reason) for gap in hypothesis.gaps]
+        return StreamUpdate(tuple(committed), tuple(gaps))
+
+    def _read(self, utterance: Utterance) -> Hypothesis:
+        chunk, samples = utterance.chunk, utterance.samples
+        if not self._language.is_known:
+            speech_s = sum(run.n_samples for run in utterance.runs) / SAMPLE_RATE
+            self._language.hear(self._score_languages(samples), duration_s=speech_s)
+        return read_chunk(self._checkpoint, chunk, samples, language=self._language.code, silence_s=_SILENCE_S)
+
+    def _score_languages(self, samples: Samples) -> dict[str, float]:
+        heard = samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
+        n_samples = len(heard) + int(_SILENCE_S * SAMPLE_RATE)
+        features = self._checkpoint.extractor.extract(heard, n_samples=n_samples)
+        return self._checkpoint.score_languages(self._checkpoint.encoder.encode(features))
+
+    def _commit(self, segments: Sequence[HypSegment], utterance: Utterance) -> list[StreamSegment]:
+        if not segments or self._embedder is None:
+            return [_to_committed(segment, None) for segment in segments]
+        start, samples = utterance.chunk.span.start, utterance.samples
+
+        def read(span: Span) -> Samples:
+            return samples[span.start - start : span.end - start]
+
+        turns = hear_turns(utterance.runs, self._speakers, self._embedder, read=read)
+        return [_to_committed(segment, speaker) for segment, speaker in split_segments(segments, turns)]
+
+
+def _shift(segment: HypSegment, offset: float) -> HypSegment:
+    """Move a segment from the time of its utterance to that of the session."""
+    words = tuple(replace(word, start=offset + word.start, end=offset + word.end) for word in segment.words)
+    return replace(segment, start=offset + segment.start, end=offset + segment.end, words=words)
+
+
+def _to_committed(segment: HypSegment, speaker: Speaker | None) -> StreamSegment:
+    return StreamSegment(
+        start=segment.start,
+        end=segment.end,
+        text=segment.text,
+        speaker=speaker,
+        times="model",
+        starts_line=True,
+        words=segment.words,
+    )

@@ -1,0 +1,143 @@
+"""Live speech cut into utterances: what is decoded at once, as soon as it is over.
+
+Where the cuts are depends on the speech alone, however it comes in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from murmur_cli.options import VadOptions
+from murmur_cli.speech.chunking import plan_chunks
+from murmur_cli.speech.vad import FRAME_SAMPLES, SAMPLES_PER_MS, VAD_RATE, RunFinder, SpeechScorer, pad_spans
+from murmur_cli.types import Chunk, Samples, Span
+
+__all__ = ["LONGEST_S", "PAUSE_S", "Utterance", "UtteranceCutter"]
+
+PAUSE_S = 0.5
+"""A pause that ends an utterance, in seconds."""
+
+LONGEST_S = 10.0
+"""No utterance is longer, in seconds: it is cut at a pause or a quiet moment in the last fifth of that."""
+
+_AFTER_SAMPLES = int(PAUSE_S / 2 * VAD_RATE)  # behind the last speech; the other half is the next one's
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Utterance:
+    """Speech to decode at once.
+
+    Attributes:
+        chunk: Where it is in the session, in samples at ``VAD_RATE``.
+        samples: Its signal, shape (n_samples,).
+        runs: Its speech as it was found; that of the chunk is widened.
+    """
+
+    chunk: Chunk
+    samples: Samples
+    runs: tuple[Span, ...]
+
+
+class UtteranceCutter:
+    """Cuts one session.
+
+    Args:
+        scorer: Tells where speech is; new.
+        options: When speech begins and ends.
+    """
+
+    def __init__(self, scorer: SpeechScorer, options: VadOptions) -> None:
+        self._scorer = scorer
+        self._finder = RunFinder(options)
+        self._n_min_speech = options.min_speech_ms * SAMPLES_PER_MS
+        self._n_before = options.speech_pad_ms * SAMPLES_PER_MS
+        self._n_pad = options.speech_pad_ms * SAMPLES_PER_MS
+        self._buffer = np.zeros(0, dtype=np.float32)
+        self._origin = 0  # of the buffer in the session
+        self._runs: list[Span] = []  # of the open utterance, that are over
+        self._n_known = 0  # samples that the scorer has scored
+        self._taken = 0  # where the last utterance ended, its margin included
+        self._cut = 0  # and its speech
+        self._n_utterances = 0
+
+    def push(self, samples: Samples) -> Iterator[Utterance]:
+        """Take the next block, shape (n_samples,), at ``VAD_RATE``, and give the utterances that are over with it."""
+        self._buffer = np.concatenate((self._buffer, samples))
+        for probability in self._scorer.push(samples):
+            yield from self._hear(probability)
+        self._forget()
+
+    def finish(self) -> Iterator[Utterance]:
+        """Give what is left when the session is over."""
+        for probability in self._scorer.finish():
+            yield from self._hear(probability)
+        self._add(self._finder.finish(self._n_known))
+        yield from self._cut_long()
+        if speech := self._speech():
+            yield self._take(speech, following=None, is_forced=False)
+
+    def peek(self) -> Utterance | None:
+        """Give the utterance that is open, as far as it is heard; None: nobody speaks."""
+        speech = self._speech()
+        return self._make(speech, end=self._find_end(speech, None), is_forced=False) if speech else None
+
+    def _hear(self, probability: float) -> Iterator[Utterance]:
+        n_heard = self._origin + len(self._buffer)
+        self._n_known = min(self._n_known + FRAME_SAMPLES, n_heard)  # the last frame may be filled up
+        self._add(self._finder.push(probability))
+        yield from self._cut_long()
+        is_quiet = bool(self._runs) and self._finder.start is None
+        if is_quiet and self._n_known - self._runs[-1].end >= PAUSE_S * VAD_RATE:
+            yield self._take(self._runs, following=None, is_forced=False)
+
+    def _add(self, run: Span | None) -> None:
+        if run is not None and run.n_samples >= self._n_min_speech and run.end > self._cut:
+            self._runs.append(Span(max(run.start, self._cut), run.end))
+
+    def _cut_long(self) -> Iterator[Utterance]:
+        speech = self._speech()
+        if speech and speech[-1].end - speech[0].start > LONGEST_S * VAD_RATE:
+            first, rest, *_ = plan_chunks(speech, sample_rate=VAD_RATE, max_chunk_s=LONGEST_S, read=self._read)
+            yield self._take(first.speech, following=rest.span.start, is_forced=first.forced_cut)
+
+    def _speech(self) -> list[Span]:
+        """Tell where speech is that is in no utterance yet; a run that is open may be too short to count."""
+        run = self._finder.open
+        if run is None or run.n_samples < self._n_min_speech or run.end <= self._cut:
+            return list(self._runs)
+        return [*self._runs, Span(max(run.start, self._cut), min(run.end, self._n_known))]
+
+    def _take(self, speech: Sequence[Span], *, following: int | None, is_forced: bool) -> Utterance:
+        end = self._find_end(speech, following)
+        utterance = self._make(speech, end=end, is_forced=is_forced)
+        self._taken, self._cut = end, speech[-1].end
+        self._runs = [Span(max(run.start, self._cut), run.end) for run in self._runs if run.end > self._cut]
+        self._n_utterances += 1
+        return utterance
+
+    def _find_end(self, speech: Sequence[Span], following: int | None) -> int:
+        last = speech[-1].end
+        end = min(last + _AFTER_SAMPLES, self._n_known)
+        return end if following is None else min(end, (last + following) // 2)
+
+    def _make(self, speech: Sequence[Span], *, end: int, is_forced: bool) -> Utterance:
+        span = Span(max(speech[0].start - self._n_before, self._taken), end)
+        local = [Span(part.start - span.start, part.end - span.start) for part in speech]
+        padded = pad_spans(local, n_samples=span.n_samples, n_pad=self._n_pad)
+        spoken = tuple(Span(part.start + span.start, part.end + span.start) for part in padded)
+        chunk = Chunk(self._n_utterances, span, spoken, forced_cut=is_forced)
+        return Utterance(chunk, self._read(span).copy(), tuple(speech))
+
+    def _read(self, span: Span) -> Samples:
+        return self._buffer[span.start - self._origin : span.end - self._origin]
+
+    def _forget(self) -> None:
+        """Keep what an utterance can still begin with."""
+        begun = self._n_known if self._finder.start is None else self._finder.start
+        start = max(min([begun, *(run.start for run in self._runs)]), self._cut)
+        first = max(start - self._n_before, self._taken, self._origin)
+        self._buffer = self._buffer[first - self._origin :]
+        self._origin = first

@@ -1,0 +1,222 @@
+"""Whisper live: utterance by utterance, on a tiny random model, and on the default weights."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+import soxr
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from lively_whisper import write_lively_folder
+from oracles.utterances import cut_plainly
+
+from murmur_cli.engine import StreamSegment, StreamUpdate
+from murmur_cli.errors import DeviceError, UsageError
+from murmur_cli.models.silero import load_silero
+from murmur_cli.models.slots_diarizer import load_embedder
+from murmur_cli.models.whisper.chunk_reading import read_chunk
+from murmur_cli.models.whisper.live import WhisperStreamEngine, load_whisper_stream
+from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
+from murmur_cli.speakers.voices import VOICE_SIZE, VoiceVector
+from murmur_cli.speech.vad import FRAME_SAMPLES
+from murmur_cli.types import Chunk, Samples
+
+RATE = 16_000
+ENGLISH = StreamOptions(language="en")
+
+
+class Loud:
+    """Takes what is loud for speech, frame by frame; implements ``LiveVad`` and ``SpeechScorer``."""
+
+    def __init__(self) -> None:
+        self._rest = np.zeros(0, np.float32)
+
+    def open(self) -> Loud:
+        return Loud()
+
+    def push(self, samples: Samples) -> list[float]:
+        self._rest = np.concatenate((self._rest, samples))
+        n_whole = len(self._rest) // FRAME_SAMPLES * FRAME_SAMPLES
+        frames, self._rest = self._rest[:n_whole].reshape(-1, FRAME_SAMPLES), self._rest[n_whole:]
+        return [score(frame) for frame in frames]
+
+    def finish(self) -> list[float]:
+        return [score(self._rest)] if len(self._rest) else []
+
+
+def score(frame: Samples) -> float:
+    return float(np.abs(frame).max() > 0.01)
+
+
+class Pitched:
+    """Takes the loudness of a signal for a voice."""
+
+    def embed(self, samples: Samples) -> VoiceVector:
+        vector = np.zeros(VOICE_SIZE, np.float32)
+        vector[0 if np.abs(samples).mean() > 0.1 else 1] = 1.0
+        return vector
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_lively_folder(tmp_path_factory.mktemp("lively"))
+
+
+@pytest.fixture(scope="module")
+def engine(folder: Path) -> WhisperStreamEngine:
+    model = ModelOptions(model="tiny", device="cpu", dtype="float32")
+    return load_whisper_stream(
+        folder, name="tiny", weights_sha256="0" * 64, model=model, vad=Loud(), embedder=Pitched()
+    )
+
+
+def make_talk(*parts: tuple[float, float]) -> Samples:
+    """Noise of so many seconds, so loud each."""
+    draw = np.random.default_rng(5)
+    return np.concatenate(
+        [level * draw.standard_normal(round(seconds * RATE)).clip(-3, 3) for seconds, level in parts]
+    ).astype(np.float32)
+
+
+TALK = make_talk((0.3, 0), (2.5, 0.3), (1.0, 0), (3.0, 0.03), (0.2, 0), (1.0, 0.03), (0.7, 0), (12.5, 0.3), (0.9, 0))
+
+
+def hear(engine: WhisperStreamEngine, blocks: Sequence[Samples], options: StreamOptions = ENGLISH) -> StreamUpdate:
+    committed, gaps = [], []
+    with engine.open(options) as stream:
+        for update in [*map(stream.push, blocks), stream.finish()]:
+            committed += update.committed
+            gaps += update.gaps
+    return StreamUpdate(tuple(committed), tuple(gaps))
+
+
+@pytest.fixture(scope="module")
+def whole(engine: WhisperStreamEngine) -> StreamUpdate:
+    return hear(engine, [TALK])
+
+
+def iter_plainly(engine: WhisperStreamEngine) -> Iterator[tuple[str, float, float]]:
+    """Read the utterances of the whole talk one by one."""
+    scorer = Loud()
+    probabilities = scorer.push(TALK) + scorer.finish()
+    for index, (span, speech, is_forced) in enumerate(cut_plainly(probabilities, TALK, VadOptions())):
+        with torch.inference_mode():
+            chunk, samples = Chunk(index, span, speech, forced_cut=is_forced), TALK[span.start : span.end]
+            said = read_chunk(engine._checkpoint, chunk, samples, language="en", silence_s=6.0)
+        for word in [word for segment in said.segments for word in segment.words]:
+            yield word.text, word.start + span.start / RATE, word.end + span.start / RATE
+
+
+def test_every_utterance_is_read_once_and_by_itself(engine: WhisperStreamEngine, whole: StreamUpdate) -> None:
+    words = [(word.text, word.start, word.end) for segment in whole.committed for word in segment.words]
+    assert len(words) > 10
+    expected = list(iter_plainly(engine))
+    assert [text for text, *_ in words] == [text for text, *_ in expected]
+    assert [times for _, *times in words] == pytest.approx(np.array([times for _, *times in expected]))
+    starts = [segment.start for segment in whole.committed]
+    assert starts == sorted(starts)
+    assert all(segment.times == "model" and segment.starts_line for segment in whole.committed)
+
+
+def test_speakers_are_told_apart(whole: StreamUpdate) -> None:
+    speakers = {segment.speaker for segment in whole.committed if segment.end < 3}
+    quiet = {segment.speaker for segment in whole.committed if segment.start > 3.3 and segment.end < 8.1}
+    again = {segment.speaker for segment in whole.committed if segment.start > 8.5}
+    assert (speakers, quiet, again) == ({"S1"}, {"S2"}, {"S1"})
+
+
+@settings(max_examples=4, deadline=None)
+@given(sizes=st.lists(st.integers(1, 3 * RATE), min_size=1, max_size=6).filter(lambda sizes: sum(sizes) > RATE))
+def test_blocks_make_no_difference(engine: WhisperStreamEngine, whole: StreamUpdate, sizes: list[int]) -> None:
+    blocks, at = [], 0
+    while at < len(TALK):
+        size = sizes[len(blocks) % len(sizes)]
+        blocks.append(TALK[at : at + size])
+        at += size
+    assert hear(engine, blocks) == whole
+
+
+def test_an_utterance_is_committed_half_a_second_after_its_end(engine: WhisperStreamEngine) -> None:
+    with engine.open(ENGLISH) as stream:
+        committed: list[tuple[float, StreamSegment]] = []
+        for start in range(0, len(TALK), RATE // 10):
+            update = stream.push(TALK[start : start + RATE // 10])
+            committed += [(start / RATE + 0.1, segment) for segment in update.committed]
+    assert min(at for at, _ in committed) == pytest.approx(2.8 + 0.5, abs=0.15)
+    assert all(at - segment.start < 11.5 for at, segment in committed)
+
+
+def test_nothing_is_read_where_nobody_speaks(engine: WhisperStreamEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the model was asked")
+
+    monkeypatch.setattr(type(engine._checkpoint.encoder), "encode", refuse)
+    assert hear(engine, [make_talk((20.0, 0.001))]) == StreamUpdate()
+    assert hear(engine, [make_talk((1.0, 0), (0.1, 0.3), (2.0, 0))]) == StreamUpdate()  # a click
+    with pytest.raises(AssertionError, match="was asked"):
+        hear(engine, [TALK])
+
+
+def test_nobody_is_named_where_nobody_wants_to_know(folder: Path, whole: StreamUpdate) -> None:
+    model = ModelOptions(model="tiny", device="cpu", dtype="float32")
+    deaf = load_whisper_stream(folder, name="tiny", weights_sha256="0" * 64, model=model, vad=Loud(), embedder=None)
+    heard = hear(deaf, [TALK]).committed
+    assert {segment.speaker for segment in heard} == {None}
+    assert [w for s in heard for w in s.words] == [w for s in whole.committed for w in s.words]
+
+
+def test_languages(engine: WhisperStreamEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    prompt = engine._checkpoint.vocabulary.prompt
+
+    def watch(language: str) -> object:
+        asked.append(language)
+        return prompt(language)
+
+    monkeypatch.setattr(type(engine._checkpoint.vocabulary), "prompt", lambda _, language: watch(language))
+    hear(engine, [TALK], StreamOptions(language="German"))
+    assert set(asked) == {"de"}
+    asked.clear()
+    hear(engine, [TALK], StreamOptions())
+    assert asked
+    with pytest.raises(UsageError, match="klingon"):
+        hear(engine, [TALK], StreamOptions(language="klingon"))
+
+
+def test_a_gpu_without_memory_is_an_error(engine: WhisperStreamEngine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    monkeypatch.setattr(type(engine._checkpoint.encoder), "encode", fail)
+    with pytest.raises(DeviceError):
+        hear(engine, [TALK])
+
+
+@pytest.mark.weights
+@pytest.mark.data
+def test_a_president_and_another_are_understood_live(whisper_base: Path, data_dir: Path) -> None:
+    model = ModelOptions(model="base", device="cpu")
+    engine = load_whisper_stream(
+        whisper_base,
+        name="base",
+        weights_sha256="0" * 64,
+        model=model,
+        vad=load_silero(VadOptions()),
+        embedder=load_embedder(),
+    )
+    recordings = (data_dir / "speech" / "jfk.flac", min((data_dir / "librispeech" / "audio").glob("*.flac")))
+    heard = [soundfile.read(path, dtype="float32", always_2d=True) for path in recordings]
+    president, reader = (soxr.resample(samples.mean(axis=1), rate, RATE) for samples, rate in heard)
+    talk = np.concatenate((president, np.zeros(RATE, np.float32), reader[: 6 * RATE]))
+    said = hear(engine, np.array_split(talk, 37), StreamOptions())
+    text = "".join(letter for letter in " ".join(s.text for s in said.committed).lower() if letter.isalpha())
+    assert "asknotwhatyourcountrycandoforyou" in text
+    assert "askwhatyoucandoforyourcountry" in text
+    assert {segment.speaker for segment in said.committed if segment.end < 11} == {"S1"}
+    assert {segment.speaker for segment in said.committed if segment.start > 12} == {"S2"}
+    assert said.gaps == ()
