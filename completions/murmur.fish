@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch stream convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --microphone --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -95,7 +95,9 @@ complete -c murmur -n '_shtab_murmur_using batch' -s v -l verbose -d 'Say more.'
 complete -c murmur -n '_shtab_murmur_using batch' -l debug -d 'Show the traceback of an error.'
 complete -c murmur -n '_shtab_murmur_using batch' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using batch; and test $_shtab_murmur_npos -ge 0' -ka "(__fish_complete_path (commandline -ct))" -d 'Recordings, in any format that FFmpeg reads.'
-complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a stream -d 'Transcribe live speech from a pipe, or a file as if it were live'
+complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a stream -d 'Transcribe live speech from a microphone or a pipe, or a file as if it were live'
+complete -c murmur -n '_shtab_murmur_using stream' -l microphone -x -d 'Hear this microphone: its number, its name or a part of it (see --list-microphones).'
+complete -c murmur -n '_shtab_murmur_using stream' -l list-microphones -d 'List the microphones, and do nothing else.'
 complete -c murmur -n '_shtab_murmur_using stream' -l realtime -d 'Play a file at its own pace, as if it were live.'
 complete -c murmur -n '_shtab_murmur_using stream' -l duration -x -d 'End after so many seconds of audio.'
 complete -c murmur -n '_shtab_murmur_using stream' -l on-lag -x -d 'Where decoding is slower than speech: wait (lose nothing) or skip (leave out the oldest). Default: wait.'
@@ -120,7 +122,7 @@ complete -c murmur -n '_shtab_murmur_using stream' -s q -l quiet -d 'Say nothing
 complete -c murmur -n '_shtab_murmur_using stream' -s v -l verbose -d 'Say more.'
 complete -c murmur -n '_shtab_murmur_using stream' -l debug -d 'Show the traceback of an error.'
 complete -c murmur -n '_shtab_murmur_using stream' -l help -d 'Show the help and exit.'
-complete -c murmur -n '_shtab_murmur_using stream; and test $_shtab_murmur_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What to hear: a file, or - for stdin.'
+complete -c murmur -n '_shtab_murmur_using stream; and test $_shtab_murmur_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What to hear: a file, or - for stdin; a microphone if not given.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a convert -d 'Write finished transcripts in other formats'
 complete -c murmur -n '_shtab_murmur_using convert' -s f -l format -xka "txt srt vtt ass json jsonl tsv rttm stm ctm seglst" -d 'What to write: txt, srt, vtt, ass, json, jsonl, tsv, rttm, stm, ctm, seglst. Several with commas.'
 complete -c murmur -n '_shtab_murmur_using convert' -s o -l output -xka "(__fish_complete_path (commandline -ct))" -d 'File, folder, or - for stdout.'

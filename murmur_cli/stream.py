@@ -12,8 +12,7 @@ from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from heapq import merge
 
-from murmur_cli.audio.backlog import Backlog, Heard
-from murmur_cli.audio.live import LiveSource
+from murmur_cli.audio.backlog import Backlog, Heard, LiveInput
 from murmur_cli.audio.wav_file import GrowingWav
 from murmur_cli.engine import StreamDecoder, StreamEngine, StreamSegment, StreamUpdate
 from murmur_cli.errors import AudioError
@@ -32,7 +31,7 @@ _MOST_ARRIVALS = 10_000  # blocks whose coming is remembered: a quarter of an ho
 
 
 def transcribe_live(
-    source: LiveSource,
+    source: LiveInput,
     engine: StreamEngine,
     *,
     options: StreamOptions,
@@ -75,8 +74,9 @@ def transcribe_live(
             backlog.settle()
             yield start
         yield from session.finish()
-        reason = _tell_reason(session, options, is_stopped)
-        yield session.make_end(reason=reason, damage=_find_damage(source, backlog))
+        loss = _find_loss(backlog)
+        reason = "lost" if loss is not None else _tell_reason(session, options, is_stopped)
+        yield session.make_end(reason=reason, damage="; ".join(filter(None, (source.damage, loss))) or None)
         while source.notes:
             on_note(source.notes.pop(0))
 
@@ -203,13 +203,13 @@ def _tell_reason(session: _Session, options: StreamOptions, is_stopped: Callable
     return "stopped" if is_stopped() else "input"
 
 
-def _find_damage(source: LiveSource, backlog: Backlog) -> str | None:
-    """Say what was wrong with the source; what could not be read of it ends a session, not what was committed."""
+def _find_loss(backlog: Backlog) -> str | None:
+    """Say why the source broke off, if it did: that ends a session, and leaves what was committed."""
     try:
         backlog.settle()
     except AudioError as error:
         return error.problem
-    return source.damage
+    return None
 
 
 def _describe(engine: StreamEngine, options: StreamOptions) -> Provenance:

@@ -8,18 +8,56 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from threading import Condition
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
-from murmur_cli.audio.live import LiveSource
 from murmur_cli.types import Samples
 
-__all__ = ["Backlog", "Heard"]
+__all__ = ["Backlog", "Heard", "LiveInput"]
 
 _AHEAD_S = 30.0  # so much is read ahead of the clock at most
+
+
+class LiveInput(Protocol):
+    """A source that is read once, from front to back, in one thread; ``stop`` ends it from another."""
+
+    notes: list[str]
+
+    @property
+    def name(self) -> str:
+        """As the user gave it."""
+        ...
+
+    @property
+    def is_live(self) -> bool:
+        """Whether audio comes at the pace of the clock, so that somebody waits for what is said."""
+        ...
+
+    @property
+    def sample_rate(self) -> int:
+        """Samples per second of the blocks."""
+        ...
+
+    @property
+    def damage(self) -> str | None:
+        """What was wrong with it, in one clause, once it has ended."""
+        ...
+
+    def stop(self) -> None:
+        """Let the source end soon, as if nothing more came."""
+        ...
+
+    def iter_blocks(self) -> Iterator[Samples]:
+        """Yield the signal in blocks, each of shape (n_samples,), never empty; ``notes`` grows at any time.
+
+        Raises:
+            MurmurError: It cannot be read, or not any more.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +71,7 @@ class Heard:
 class Backlog:
     """Reads a source in a thread, between ``__enter__`` and ``__exit__``; ``take`` gives its blocks in order."""
 
-    def __init__(self, source: LiveSource) -> None:
+    def __init__(self, source: LiveInput) -> None:
         self._source = source
         self._waiting: deque[Heard] = deque()
         self._n_waiting = 0  # samples; so are the two below

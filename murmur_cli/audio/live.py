@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from threading import Event
 
-import numpy as np
-
 from murmur_cli.audio.container import open_container, open_container_stream
 from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
@@ -28,7 +26,7 @@ from murmur_cli.errors import AudioError, UsageError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import Samples
 
-__all__ = ["STDIN", "LiveSource", "check_live"]
+__all__ = ["STDIN", "LiveSource", "check_live", "iter_first"]
 
 STDIN = "-"
 """What stdin is called among the inputs."""
@@ -73,33 +71,23 @@ class LiveSource:
             AudioError: It cannot be read, or there is not one sample in it.
             UsageError: Something was said about its samples, but it says that itself.
         """
-        n_left = self._count_wanted()
-        for block in self._pace(self._iter_resampled()):
-            taken = block if n_left is None else block[:n_left]
-            if len(taken):
-                yield taken
-            if n_left is not None:
-                n_left -= len(taken)
-                if n_left == 0:
-                    self.damage = None
-                    return
-        if self._is_unheard and not self._stopped.is_set():
+        duration, n_given = self._options.duration, 0
+        paced = self._pace(self._iter_resampled())
+        for block in iter_first(paced, duration=duration, sample_rate=self.sample_rate):
+            n_given += len(block)
+            yield block
+        if duration is not None and n_given == _count_wanted(duration, self.sample_rate):
+            self.damage = None
+        elif self._is_unheard and not self._stopped.is_set():
             raise AudioError("there is not one sample in it", where=self._place, hint="is anything written into it?")
 
     @property
     def _place(self) -> str:
         return "stdin" if self.name == STDIN else self.name
 
-    def _count_wanted(self) -> int | None:
-        duration = self._options.duration
-        return None if duration is None else max(1, round(duration * self.sample_rate))
-
     def _iter_resampled(self) -> Iterator[Samples]:
         resampler = Resampler(self.sample_rate)
         for samples, sample_rate in self._iter_heard():
-            if not np.isfinite(samples).all():
-                problem, hint = "samples that are no numbers (NaN or infinite)", "is --input-format right?"
-                raise AudioError(problem, where=self._place, hint=hint)
             if len(samples):
                 self._is_unheard = False
             yield from resampler.push(samples, sample_rate)
@@ -179,6 +167,23 @@ class LiveSource:
                 raise UsageError(problem, where=option, hint="leave it out, or say --input-format if that is no header")
 
 
+def iter_first(blocks: Iterator[Samples], *, duration: float | None, sample_rate: int) -> Iterator[Samples]:
+    """Pass on the blocks of the first ``duration`` seconds, at least one sample, or all; none is empty."""
+    n_left = None if duration is None else _count_wanted(duration, sample_rate)
+    for block in blocks:
+        taken = block[:n_left]
+        if len(taken):
+            yield taken
+        if n_left is not None:
+            n_left -= len(taken)
+            if n_left == 0:
+                return
+
+
+def _count_wanted(duration: float, sample_rate: int) -> int:
+    return max(1, round(duration * sample_rate))
+
+
 def check_live(name: str, options: StreamOptions) -> None:
     """Look at what is to be heard, before a model is loaded for nothing.
 
@@ -190,6 +195,9 @@ def check_live(name: str, options: StreamOptions) -> None:
         UsageError: stdin is a terminal; or an option would do nothing for this source.
         AudioError: There is no such file.
     """
+    if options.microphone is not None:
+        problem = f"{'stdin' if name == STDIN else 'a file'} is to be heard already"
+        raise UsageError(problem, where="--microphone", hint=f"leave it out, or leave {name} out")
     if name == STDIN:
         if sys.stdin is None or sys.stdin.isatty():
             raise UsageError("stdin is a terminal", where=STDIN, hint="pipe audio into it, or name a file")

@@ -11,7 +11,7 @@ from murmur_cli.errors import ExitCode, OutputError
 if TYPE_CHECKING:
     from murmur_cli.cli.render import Talk
     from murmur_cli.speakers.labels import Labels
-    from murmur_cli.transcript.events import LiveEvent
+    from murmur_cli.transcript.events import LiveEvent, SessionEnd
     from murmur_cli.types import Speaker
 
 __all__ = ["LiveReport"]
@@ -69,18 +69,18 @@ class LiveReport:
             case Missing():
                 self._talk.warn(f"{self._name}: {describe_gap(event.gap)}")
             case SessionEnd():
-                self._sum_up(event.n_segments, n_gaps=event.n_gaps, damage=event.damage)
+                self._sum_up(event)
             case _:
                 pass
 
-    def _sum_up(self, n_segments: int, *, n_gaps: int, damage: str | None) -> None:
-        if damage is not None:
-            self._talk.warn(f"{self._name}: {damage}")
-        if not (n_segments or n_gaps):
+    def _sum_up(self, end: SessionEnd) -> None:
+        if end.damage is not None:
+            self._talk.warn(f"{self._name}: {end.damage}")
+        if not (end.n_segments or end.n_gaps):
             self.note("no speech found")
         if absent := [name for name in self._labels.names if name not in self._heard]:
             self.note(f"--speaker-names: nobody in it is called {' or '.join(absent)}")
-        if n_gaps and not n_segments:
+        if not end.n_segments and (end.n_gaps or end.reason == "lost"):
             self.exit_code = ExitCode.ERROR
-        elif n_gaps or damage is not None:
+        elif end.n_gaps or end.damage is not None:
             self.exit_code = ExitCode.PARTIAL

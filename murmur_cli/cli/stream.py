@@ -13,6 +13,7 @@ import typer
 
 from murmur_cli.cli import options as cli
 from murmur_cli.cli.inputs import read_context, split_formats
+from murmur_cli.cli.live_input import ListMicrophonesOptions, find_input, print_microphones
 from murmur_cli.errors import OutputError, UsageError
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, OutputOptions, RunOptions, StreamOptions
 
@@ -61,17 +62,21 @@ class LiveRunOptions:
     debug: bool = False
 
 
-OPTIONS = (StreamOptions, LiveModelOptions, LiveOutputOptions, LiveRunOptions)
+OPTIONS = (StreamOptions, LiveModelOptions, LiveOutputOptions, LiveRunOptions, ListMicrophonesOptions)
 """The records that the command builds: their fields are its options."""
 
 _Source = Annotated[
-    Path,
-    typer.Argument(help="What to hear: a file, or - for stdin.", metavar="FILE|-", readable=False),
+    Path | None,
+    typer.Argument(
+        help="What to hear: a file, or - for stdin; a microphone if not given.", metavar="[FILE|-]", readable=False
+    ),
 ]
 
 
 def stream(
-    source: _Source,
+    source: _Source = None,
+    microphone: cli.Microphone = None,
+    list_microphones: cli.ListMicrophones = False,
     realtime: cli.Realtime = False,
     duration: cli.Duration = None,
     on_lag: cli.OnLag = "wait",
@@ -96,14 +101,17 @@ def stream(
     verbose: cli.Verbose = False,
     debug: cli.Debug = False,
 ) -> int:
-    """Transcribe live speech from a pipe, or a file as if it were live.
+    """Transcribe live speech from a microphone or a pipe, or a file as if it were live.
 
     \b
     Examples:
+      murmur stream
       arecord -f S16_LE -r 16000 | murmur stream -
       ffmpeg -i URL -f s16le -ar 16000 -ac 1 - | murmur stream - -f jsonl
       murmur stream talk.m4a --realtime -f srt -o talk.srt
     """
+    if list_microphones:
+        return print_microphones()
     formats = split_formats(format)
     options = StreamOptions(
         language=language,
@@ -112,6 +120,7 @@ def stream(
         realtime=realtime,
         duration=duration,
         save_audio=save_audio,
+        microphone=microphone,
         input_format=input_format,
         input_rate=input_rate,
         input_channels=input_channels,
@@ -121,11 +130,12 @@ def stream(
         format=formats, output=output, overwrite=overwrite, speaker_names=speaker_names, no_speakers=no_speakers
     )
     run_options = RunOptions(color=color, quiet=quiet, verbose=verbose, debug=debug)
-    return _run(str(source), model_options, options, output=output_options, run=run_options)
+    return _run(None if source is None else str(source), model_options, options, output=output_options, run=run_options)
 
 
-def _run(name: str, model: ModelOptions, options: StreamOptions, *, output: OutputOptions, run: RunOptions) -> int:
-    from murmur_cli.audio.live import LiveSource, check_live
+def _run(
+    source: str | None, model: ModelOptions, options: StreamOptions, *, output: OutputOptions, run: RunOptions
+) -> int:
     from murmur_cli.audio.wav_file import GrowingWav
     from murmur_cli.cli.live_report import LiveReport
     from murmur_cli.cli.render import Talk, make_console
@@ -137,20 +147,24 @@ def _run(name: str, model: ModelOptions, options: StreamOptions, *, output: Outp
 
     console = make_console(run)
     talk, labels = Talk(console, run), to_labels(output)
-    check_live(name, options)
+    name, open_input = find_input(source, options, talk)
     (plan,) = plan_outputs([name], output)
     _check_outputs(plan, options, overwrite=output.overwrite)
     engine = _load(model, talk, console, run, names_speakers=labels.are_shown)
     require_extras(engine, Extras(context=options.context is not None))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
-    source = LiveSource(name, sample_rate=engine.sample_rate, options=options)
     report = LiveReport(talk, labels, name="stdin" if name == "-" else name)
     with stop_wish() as wish, ExitStack() as stack:
         recorder: GrowingWav | None = None
         if options.save_audio is not None:
             recorder = stack.enter_context(GrowingWav(options.save_audio, sample_rate=engine.sample_rate))
         events = transcribe_live(
-            source, engine, options=options, recorder=recorder, is_stopped=wish.is_there, on_note=report.note
+            open_input(engine.sample_rate),
+            engine,
+            options=options,
+            recorder=recorder,
+            is_stopped=wish.is_there,
+            on_note=report.note,
         )
         stack.enter_context(closing(events))
         try:

@@ -21,8 +21,9 @@ class StreamOptions:
 
     ``language`` and ``context`` are as in ``DecodeOptions``. ``on_lag`` says what happens where decoding is slower than
     speech. ``realtime`` plays a file at its own pace; ``duration`` ends the session after so many seconds of audio.
-    ``save_audio`` is a WAV file for what is heard. ``input_format`` says that the input has no header, and how its
-    samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one.
+    ``save_audio`` is a WAV file for what is heard. ``microphone`` is the number, the name or a part of the name of one;
+    None is the default one, where nothing else is heard. ``input_format`` says that the input has no header, and how
+    its samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one.
     """
 
     language: str | None = None
@@ -31,6 +32,7 @@ class StreamOptions:
     realtime: bool = False
     duration: float | None = None
     save_audio: str | None = None
+    microphone: str | None = None
     input_format: str | None = None
     input_rate: int | None = None
     input_channels: int | None = None
@@ -50,3 +52,5 @@ class StreamOptions:
         require("--input-channels", problem, "leave it out for 1", unless=sane)
         named = self.save_audio is None or bool(self.save_audio)
         require("--save-audio", "the name is empty", "give a file", unless=named)
+        named = self.microphone is None or bool(self.microphone.strip())
+        require("--microphone", "the name is empty", "see --list-microphones", unless=named)

@@ -60,8 +60,8 @@ class Lag:
 class SessionEnd:
     """A session is over after ``duration`` seconds of audio.
 
-    ``reason`` is ``input`` where it ended with what was heard, ``duration``, or ``stopped``. ``damage`` says what was
-    wrong with what was heard.
+    ``reason`` is ``input`` where it ended with what was heard, ``lost`` where that broke off, ``duration``, or
+    ``stopped``. ``damage`` says what was wrong with what was heard.
     """
 
     duration: float

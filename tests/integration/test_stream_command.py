@@ -119,17 +119,6 @@ def test_samples_that_sound_like_noise(run_murmur: Run, model: Path) -> None:
     assert done.code == 0
 
 
-def test_samples_that_are_no_numbers_end_the_session(run_murmur: Run, model: Path, tmp_path: Path) -> None:
-    samples = (np.frombuffer(TONE, "<i2") / np.float32(32768)).astype("<f4")
-    samples[3 * RATE] = np.nan
-    soundfile.write(tmp_path / "a.wav", samples, RATE, subtype="FLOAT")
-    done = run_murmur("stream", "a.wav", "--model", model)
-    assert done.code == 3
-    assert done.stdout.startswith(b"S1: Hello there\n")
-    assert b"The long end" not in done.stdout
-    assert "no numbers" in done.stderr
-
-
 @pytest.mark.weights
 def test_without_a_model_the_default_one_hears_utterances(run_murmur: Run, data_dir: Path) -> None:
     done = run_murmur("stream", data_dir / "speech" / "jfk.flac", "-f", "jsonl")
@@ -143,7 +132,6 @@ def test_without_a_model_the_default_one_hears_utterances(run_murmur: Run, data_
 
 
 def test_what_cannot_be_heard(run_murmur: Run) -> None:
-    assert run_murmur("stream").code == 2
     assert run_murmur("stream", "gone.wav", "--model", "x").code == 1
 
 

@@ -44,6 +44,7 @@ HEAVY = (
     "soxr",
     "silero_vad",
     "safetensors",
+    "sounddevice",
 )
 MURMUR = Path(sys.executable).parent / "murmur"
 

@@ -15,6 +15,8 @@ __all__ = [
     "InputChannels",
     "InputFormat",
     "InputRate",
+    "ListMicrophones",
+    "Microphone",
     "OnLag",
     "Paths",
     "Realtime",
@@ -55,6 +57,19 @@ OnLag = Annotated[
 SaveAudio = Annotated[
     str | None,
     typer.Option("--save-audio", help="Keep what is heard in this WAV file.", metavar="FILE", rich_help_panel=_PANEL),
+]
+Microphone = Annotated[
+    str | None,
+    typer.Option(
+        "--microphone",
+        help="Hear this microphone: its number, its name or a part of it (see --list-microphones).",
+        metavar="NAME|INDEX",
+        rich_help_panel=_PANEL,
+    ),
+]
+ListMicrophones = Annotated[
+    bool,
+    typer.Option("--list-microphones", help="List the microphones, and do nothing else.", rich_help_panel=_PANEL),
 ]
 InputFormat = Annotated[
     str | None,
