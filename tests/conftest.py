@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable, Mapping
+from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -141,13 +142,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 def _find_missing(item: pytest.Item) -> str | None:
     fixtures = set(getattr(item, "fixturenames", ()))
     programs = [name for marker in item.iter_markers("program") for name in marker.args]
+    libraries = [name for marker in item.iter_markers("library") for name in marker.args]
     if "awkward_inputs" in fixtures:
         programs += ["ffmpeg", "sox"]
     if (item.get_closest_marker("data") or fixtures & {"data_dir", "awkward_inputs"}) and not DATA_DIR.is_dir():
         return f"no folder {DATA_DIR}; set MURMUR_TEST_DATA"
     if (item.get_closest_marker("models") or "models_dir" in fixtures) and not MODELS_DIR.is_dir():
         return f"no folder {MODELS_DIR}; set MURMUR_TEST_MODELS"
-    return next((f"no program {name}; install it" for name in programs if shutil.which(name) is None), None)
+    absent = [f"no program {name}; install it" for name in programs if shutil.which(name) is None]
+    absent += [f"no library {name}; install it" for name in libraries if find_library(name) is None]
+    return next(iter(absent), None)
 
 
 @pytest.hookimpl(tryfirst=True)
