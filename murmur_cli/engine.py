@@ -23,6 +23,7 @@ __all__ = [
     "Extras",
     "Job",
     "StreamDecoder",
+    "StreamDraft",
     "StreamEngine",
     "StreamSegment",
     "StreamUpdate",
@@ -35,7 +36,7 @@ class Extras:
     """What one engine does and another does not, and what a user wants of it.
 
     Times of words, a text that is read before the audio, noise in what is heard, chunks side by side, and what is
-    forgotten of them, statistics.
+    forgotten of them, statistics, drafts.
     """
 
     word_times: bool = False
@@ -44,6 +45,7 @@ class Extras:
     batch_size: bool = False
     evict: bool = False
     stats: bool = False
+    step: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -159,12 +161,20 @@ class StreamUpdate:
     """What some more audio has brought.
 
     ``committed`` are segments that never change from now on, in order of their starts; ``gaps`` is what was not
-    transcribed; ``draft`` is the text that is still open, if the engine has one.
+    transcribed.
     """
 
     committed: tuple[StreamSegment, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    draft: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StreamDraft:
+    """What is said since ``start``, in seconds from the start of the session, as far as it can be told yet."""
+
+    start: float
+    text: str
+    speaker: Speaker | None
 
 
 class StreamDecoder(Protocol):
@@ -175,6 +185,16 @@ class StreamDecoder(Protocol):
 
         Args:
             samples: A block of any size, shape (n_samples,), at the engine's rate.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        ...
+
+    def draft(self) -> StreamDraft | None:
+        """Decode what is still open, now; None where nothing is, or where the engine has no drafts.
+
+        It may cost as much as an answer, and changes nothing: what is committed does not depend on it.
 
         Raises:
             DeviceError: The device is out of memory.
@@ -224,6 +244,7 @@ _EXTRAS = {
     "batch_size": ("--batch-size", "decodes chunks one by one"),
     "evict": ("--evict", "forgets nothing of a chunk while it decodes it"),
     "stats": ("--stats", "keeps no statistics"),
+    "step": ("--step", "shows no drafts"),
 }
 
 

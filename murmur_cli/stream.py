@@ -11,23 +11,44 @@ from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import replace
 from heapq import merge
+from typing import Protocol
 
 from murmur_cli.audio.backlog import Backlog, Heard, LiveInput
 from murmur_cli.audio.wav_file import GrowingWav
-from murmur_cli.engine import StreamDecoder, StreamEngine, StreamSegment, StreamUpdate
+from murmur_cli.engine import StreamDecoder, StreamDraft, StreamEngine, StreamSegment, StreamUpdate
 from murmur_cli.errors import AudioError
 from murmur_cli.options import StreamOptions
-from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd, SessionStart
+from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, SessionEnd, SessionStart
 from murmur_cli.types import Gap, Provenance, Word
 from murmur_cli.version import __version__
 
-__all__ = ["transcribe_live"]
+__all__ = ["LAG_S", "LiveObserver", "transcribe_live"]
+
+LAG_S = 2.0
+"""A chunk that is being decoded is no lag; what is more, is said."""
 
 _POLL_S = 0.2  # so soon is a wish to stop seen while nothing comes
-_LAG_S = 2.0  # a chunk that is being decoded is no lag; what is more, is said
 _LAG_EVERY_S = 5.0
 _SKIP_ABOVE_S, _SKIP_TO_S = 10.0, 2.0
 _MOST_ARRIVALS = 10_000  # blocks whose coming is remembered: a quarter of an hour of those of 0.1 s
+_DRAFT_SHARE = 0.5  # of the time that drafts may take: a slow machine shows fewer, and commits nearly as soon
+
+
+class LiveObserver(Protocol):
+    """Somebody who watches a session: a terminal, a log. What happens in it, in order, are its events."""
+
+    @property
+    def shows_drafts(self) -> bool:
+        """Whether anybody sees drafts; else none is decoded."""
+        ...
+
+    def listening(self, backlog: Backlog) -> None:
+        """The session begins; its pulse can be felt from now on, at any time."""
+        ...
+
+    def noted(self, text: str) -> None:
+        """There is something that the user should know."""
+        ...
 
 
 def transcribe_live(
@@ -37,7 +58,7 @@ def transcribe_live(
     options: StreamOptions,
     recorder: GrowingWav | None,
     is_stopped: Callable[[], bool],
-    on_note: Callable[[str], None],
+    observer: LiveObserver,
 ) -> Generator[LiveEvent, None, None]:
     """Transcribe a source until it ends, or somebody wants it to.
 
@@ -47,7 +68,7 @@ def transcribe_live(
         options: What the engine is told, and what happens where it is too slow.
         recorder: Keeps what is heard.
         is_stopped: Tells whether to stop listening; what was heard by then is still transcribed.
-        on_note: Hears what the user should know.
+        observer: Watches.
 
     Yields:
         A start as soon as there is audio, what happens, and an end, even where reading broke off.
@@ -59,10 +80,10 @@ def transcribe_live(
     """
     start = SessionStart(source.name, source.sample_rate, _describe(engine, options))
     with Backlog(source) as backlog, engine.open(options) as decoder:
-        session = _Session(decoder, backlog, sample_rate=source.sample_rate)
+        session = _Session(decoder, backlog, sample_rate=source.sample_rate, step_s=options.step)
+        observer.listening(backlog)
         for heard in _listen(backlog, is_stopped):
-            while source.notes:
-                on_note(source.notes.pop(0))
+            _pass_notes(source, observer)
             if session.n_heard == 0:
                 yield start
             if recorder is not None:
@@ -70,6 +91,8 @@ def transcribe_live(
             yield from session.hear(heard)
             if options.on_lag == "skip" and not is_stopped():
                 yield from session.skip_late(recorder)
+            if observer.shows_drafts and not is_stopped():
+                yield from session.renew_draft()
         if session.n_heard == 0:
             backlog.settle()
             yield start
@@ -77,14 +100,13 @@ def transcribe_live(
         loss = _find_loss(backlog)
         reason = "lost" if loss is not None else _tell_reason(session, options, is_stopped)
         yield session.make_end(reason=reason, damage="; ".join(filter(None, (source.damage, loss))) or None)
-        while source.notes:
-            on_note(source.notes.pop(0))
+        _pass_notes(source, observer)
 
 
 class _Session:
     """A decoder, and where its clock is on that of the session: audio that was skipped lies between the two."""
 
-    def __init__(self, decoder: StreamDecoder, backlog: Backlog, *, sample_rate: int) -> None:
+    def __init__(self, decoder: StreamDecoder, backlog: Backlog, *, sample_rate: int, step_s: float) -> None:
         self._decoder = decoder
         self._backlog = backlog
         self._sample_rate = sample_rate
@@ -95,6 +117,9 @@ class _Session:
         self._arrivals: deque[tuple[float, float]] = deque(maxlen=_MOST_ARRIVALS)
         self._said_at = -_LAG_EVERY_S
         self._last_start = 0.0
+        self._draft: Draft | None = None  # that is shown
+        self._n_step = round(step_s * sample_rate)  # samples; the next one too
+        self._n_at_next_draft = self._n_step
         self._n_segments = 0
         self._n_gaps = 0
 
@@ -114,7 +139,7 @@ class _Session:
         self._arrivals.append((self.heard_s, heard.at))
         yield from self._place(self._decoder.push(heard.samples))
         behind_s, now = self._backlog.behind_s, time.monotonic()
-        if behind_s > _LAG_S and now - self._said_at >= _LAG_EVERY_S:
+        if behind_s > LAG_S and now - self._said_at >= _LAG_EVERY_S:
             self._said_at = now
             yield Lag(self.heard_s, behind_s)
 
@@ -133,9 +158,20 @@ class _Session:
             self._n_gaps += 1
             yield Missing(Gap(start, self.heard_s, "skipped: decoding was too far behind"))
 
+    def renew_draft(self) -> Iterator[LiveEvent]:
+        """Decode what is still open, if somebody waits for it, it is time, and nothing else is to be done."""
+        if not self._backlog.is_live or self._backlog.waiting_s or self.n_heard < self._n_at_next_draft:
+            return
+        start = time.monotonic()
+        draft = self._decoder.draft()
+        n_cost = round((time.monotonic() - start) * self._sample_rate)
+        self._n_at_next_draft = self.n_heard + max(self._n_step, round(n_cost / _DRAFT_SHARE))
+        yield from self._show(None if draft is None or not draft.text.strip() else self._to_event(draft))
+
     def finish(self) -> Iterator[LiveEvent]:
         """Decode what the decoder still holds."""
         yield from self._place(self._decoder.finish())
+        yield from self._show(None)
 
     def make_end(self, *, reason: str, damage: str | None) -> SessionEnd:
         """Sum up."""
@@ -146,6 +182,8 @@ class _Session:
         # By time, however much came at once; the order of the segments is the decoder's.
         parts: Iterator[Gap | StreamSegment] = merge(update.gaps, update.committed, key=lambda part: part.start)
         for part in parts:
+            if self._draft is not None and self._to_end(part.end) > self._draft.start:
+                yield from self._show(None)
             if isinstance(part, Gap):
                 self._n_gaps += 1
                 yield Missing(Gap(self._to_start(part.start), self._to_end(part.end), part.reason))
@@ -173,6 +211,17 @@ class _Session:
         start = self._to_start(word.start)
         return replace(word, start=start, end=max(start, self._to_end(word.end)))
 
+    def _to_event(self, draft: StreamDraft) -> Draft:
+        return Draft(max(self._last_start, self._to_start(draft.start)), draft.text, draft.speaker)
+
+    def _show(self, draft: Draft | None) -> Iterator[Draft]:
+        """Let a draft take the place of the one that is shown."""
+        shown, self._draft = self._draft, draft
+        if draft is not None and draft != shown:
+            yield draft
+        elif draft is None and shown is not None:
+            yield replace(shown, text="")
+
     def _to_start(self, seconds: float) -> float:
         return min(seconds + self._offsets[bisect_right(self._seams, seconds)], self.heard_s)
 
@@ -195,6 +244,11 @@ def _listen(backlog: Backlog, is_stopped: Callable[[], bool]) -> Iterator[Heard]
         heard = backlog.take(_POLL_S)
         if heard is not None:
             yield heard
+
+
+def _pass_notes(source: LiveInput, observer: LiveObserver) -> None:
+    while source.notes:
+        observer.noted(source.notes.pop(0))
 
 
 def _tell_reason(session: _Session, options: StreamOptions, is_stopped: Callable[[], bool]) -> str:

@@ -7,7 +7,9 @@ from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
+import pytest
 
+from murmur_cli.audio.backlog import Backlog
 from murmur_cli.models.scripted import ScriptEntry
 
 RATE = 16_000
@@ -33,3 +35,17 @@ def make_tone(seconds: float) -> bytes:
     """A soft tone as 16-bit samples at 16 kHz: no speech, and no noise either."""
     times = np.arange(round(seconds * RATE)) / RATE
     return (8000 * np.sin(2 * np.pi * 220 * times)).astype("<i2").tobytes()
+
+
+class Bystander:
+    """Watches a session, expects nothing to be said of it, and sees drafts if it is to; implements ``LiveObserver``."""
+
+    def __init__(self, *, shows_drafts: bool = False) -> None:
+        self.shows_drafts = shows_drafts
+        self.backlog: Backlog | None = None
+
+    def listening(self, backlog: Backlog) -> None:
+        self.backlog = backlog
+
+    def noted(self, text: str) -> None:
+        pytest.fail(text)

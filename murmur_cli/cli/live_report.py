@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from murmur_cli.errors import ExitCode, OutputError
 
 if TYPE_CHECKING:
+    from murmur_cli.audio.backlog import Backlog
     from murmur_cli.cli.render import Talk
     from murmur_cli.speakers.labels import Labels
     from murmur_cli.transcript.events import LiveEvent, SessionEnd
@@ -18,17 +19,24 @@ __all__ = ["LiveReport"]
 
 
 class LiveReport:
-    """Calls speakers as they are to be called, tells the person who watches, and sums up to an exit code."""
+    """Calls speakers as they are to be called, tells the person who watches, and sums up to an exit code.
 
-    def __init__(self, talk: Talk, labels: Labels, *, name: str) -> None:
+    It is the session's ``LiveObserver``.
+    """
+
+    def __init__(self, talk: Talk, labels: Labels, *, name: str, shows_drafts: bool) -> None:
         self._talk = talk
         self._labels = labels
         self._name = name
+        self.shows_drafts = shows_drafts
         self._n_committed = 0
         self._heard: set[Speaker] = set()
         self.exit_code = ExitCode.OK
 
-    def note(self, text: str) -> None:
+    def listening(self, backlog: Backlog) -> None:
+        """Nothing is said of it."""
+
+    def noted(self, text: str) -> None:
         """Say something about what is heard."""
         self._talk.note(f"{self._name}: {text}")
 
@@ -45,19 +53,25 @@ class LiveReport:
 
     def iter_labelled(self, events: Iterator[LiveEvent]) -> Iterator[LiveEvent]:
         """Pass events on, with the names of speakers that are wanted."""
-        from murmur_cli.transcript.events import Committed
+        from murmur_cli.transcript.events import Committed, Draft
 
         for event in events:
-            if not isinstance(event, Committed):
-                yield event
-                self._tell(event)
-                continue
-            speaker = event.speaker if self._labels.are_shown else None
-            if speaker is not None:
-                self._heard.add(speaker)
-                speaker = self._labels.names.get(speaker, speaker)
-            yield replace(event, speaker=speaker)
-            self._n_committed += 1
+            match event:
+                case Draft():
+                    yield replace(event, speaker=self._call(event.speaker))
+                case Committed():
+                    if event.speaker is not None:
+                        self._heard.add(event.speaker)
+                    yield replace(event, speaker=self._call(event.speaker))
+                    self._n_committed += 1
+                case _:
+                    yield event
+                    self._tell(event)
+
+    def _call(self, speaker: Speaker | None) -> Speaker | None:
+        if speaker is None or not self._labels.are_shown:
+            return None
+        return self._labels.names.get(speaker, speaker)
 
     def _tell(self, event: LiveEvent) -> None:
         from murmur_cli.cli.outcome import describe_gap
@@ -77,9 +91,9 @@ class LiveReport:
         if end.damage is not None:
             self._talk.warn(f"{self._name}: {end.damage}")
         if not (end.n_segments or end.n_gaps):
-            self.note("no speech found")
+            self.noted("no speech found")
         if absent := [name for name in self._labels.names if name not in self._heard]:
-            self.note(f"--speaker-names: nobody in it is called {' or '.join(absent)}")
+            self.noted(f"--speaker-names: nobody in it is called {' or '.join(absent)}")
         if not end.n_segments and (end.n_gaps or end.reason == "lost"):
             self.exit_code = ExitCode.ERROR
         elif end.n_gaps or end.damage is not None:

@@ -89,6 +89,7 @@ def stream(
     overwrite: cli.Overwrite = False,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
+    step: cli.Step = 1.0,
     model: cli.Model = "auto",
     device: cli.Device = "auto",
     dtype: cli.Dtype = "auto",
@@ -124,6 +125,7 @@ def stream(
         input_format=input_format,
         input_rate=input_rate,
         input_channels=input_channels,
+        step=step,
     )
     model_options = ModelOptions(model=model, device=device, dtype=dtype, offline=offline, force=force)
     output_options = OutputOptions(
@@ -151,20 +153,22 @@ def _run(
     (plan,) = plan_outputs([name], output)
     _check_outputs(plan, options, overwrite=output.overwrite)
     engine = _load(model, talk, console, run, names_speakers=labels.are_shown)
-    require_extras(engine, Extras(context=options.context is not None))
+    require_extras(engine, Extras(context=options.context is not None, step=options.step != StreamOptions().step))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
-    report = LiveReport(talk, labels, name="stdin" if name == "-" else name)
     with stop_wish() as wish, ExitStack() as stack:
         recorder: GrowingWav | None = None
         if options.save_audio is not None:
             recorder = stack.enter_context(GrowingWav(options.save_audio, sample_rate=engine.sample_rate))
+        shows_drafts = any(target.format_name == "jsonl" for target in plan.targets)
+        place = "stdin" if name == "-" else name
+        report = LiveReport(talk, labels, name=place, shows_drafts=shows_drafts)
         events = transcribe_live(
             open_input(engine.sample_rate),
             engine,
             options=options,
             recorder=recorder,
             is_stopped=wish.is_there,
-            on_note=report.note,
+            observer=report,
         )
         stack.enter_context(closing(events))
         try:

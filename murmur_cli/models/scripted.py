@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.engine import Answer, Extras, Job, StreamDecoder, StreamSegment, StreamUpdate
+from murmur_cli.engine import Answer, Extras, Job, StreamDecoder, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import WeightsError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import DecodeError, EngineInfo, Gap, Hypothesis, HypSegment, LocalSpeaker, Samples, Span, Speaker
@@ -36,7 +36,8 @@ SCRIPT_FILE = "script.json"
 class ScriptEntry:
     """One line of a script, in seconds of the recording.
 
-    With ``error`` set, the chunk in which the entry starts fails for that reason.
+    With ``error`` set, the chunk in which the entry starts fails for that reason. ``drafts`` are shown one after the
+    other while the entry is heard live, each for as long as the others.
     """
 
     start: float
@@ -44,6 +45,7 @@ class ScriptEntry:
     text: str = ""
     speaker: int | None = None
     error: str | None = None
+    drafts: tuple[str, ...] = ()
 
 
 class ScriptedEngine:
@@ -139,7 +141,7 @@ class ScriptedStreamEngine:
     @property
     def extras(self) -> Extras:
         """It does nothing that is not in the script."""
-        return Extras()
+        return Extras(step=any(entry.drafts for entry in self._script))
 
     @contextmanager
     def open(self, options: StreamOptions) -> Iterator[StreamDecoder]:
@@ -161,6 +163,13 @@ class _ScriptPlayer:
         self._n_heard += len(samples)
         return self._play(is_over=False)
 
+    def draft(self) -> StreamDraft | None:
+        entry, heard_s = self._next, self._n_heard / self._sample_rate
+        if entry is None or not entry.drafts or heard_s <= entry.start:
+            return None
+        share = (heard_s - entry.start) / (entry.end - entry.start)
+        return StreamDraft(entry.start, entry.drafts[int(share * len(entry.drafts))], _to_speaker(entry))
+
     def finish(self) -> StreamUpdate:
         return self._play(is_over=True)
 
@@ -173,10 +182,13 @@ class _ScriptPlayer:
             if entry.error is not None:
                 gaps.append(Gap(entry.start, end, entry.error))
                 continue
-            speaker = None if entry.speaker is None else Speaker(f"S{entry.speaker + 1}")
             starts_line = not entry.text.startswith(" ")
-            committed.append(StreamSegment(entry.start, end, entry.text, speaker, "model", starts_line))
+            committed.append(StreamSegment(entry.start, end, entry.text, _to_speaker(entry), "model", starts_line))
         return StreamUpdate(tuple(committed), tuple(gaps))
+
+
+def _to_speaker(entry: ScriptEntry) -> Speaker | None:
+    return None if entry.speaker is None else Speaker(f"S{entry.speaker + 1}")
 
 
 def load_scripted_stream(folder: Path) -> ScriptedStreamEngine:
@@ -193,7 +205,7 @@ def load_scripted(folder: Path) -> ScriptedEngine:
     """Read ``script.json`` of a model folder whose ``config.json`` says ``scripted``.
 
     The file holds ``{"language": "en", "sample_rate": 16000, "entries": [{"start": 0.5, "end": 2.0,
-    "text": "Hello."}, …]}``; an entry may have ``speaker`` and ``error``.
+    "text": "Hello."}, …]}``; an entry may have ``speaker``, ``error`` and ``drafts``.
 
     Raises:
         WeightsError: The script cannot be read.
@@ -212,7 +224,7 @@ def _read_script(folder: Path) -> tuple[list[ScriptEntry], int, str | None]:
     path = folder / SCRIPT_FILE
     try:
         script = json.loads(path.read_text(encoding="utf-8"))
-        entries = [ScriptEntry(**entry) for entry in script["entries"]]
+        entries = [ScriptEntry(**{**entry, "drafts": tuple(entry.get("drafts", ()))}) for entry in script["entries"]]
         return entries, script["sample_rate"], script["language"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         problem = f"not a script: {error!r}"

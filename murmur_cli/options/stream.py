@@ -23,7 +23,8 @@ class StreamOptions:
     speech. ``realtime`` plays a file at its own pace; ``duration`` ends the session after so many seconds of audio.
     ``save_audio`` is a WAV file for what is heard. ``microphone`` is the number, the name or a part of the name of one;
     None is the default one, where nothing else is heard. ``input_format`` says that the input has no header, and how
-    its samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one.
+    its samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one. Where
+    drafts are shown, there is a new one after ``step`` seconds of audio, if there is time for it.
     """
 
     language: str | None = None
@@ -36,6 +37,7 @@ class StreamOptions:
     input_format: str | None = None
     input_rate: int | None = None
     input_channels: int | None = None
+    step: float = 1.0
 
     def __post_init__(self) -> None:
         known = self.on_lag in ON_LAG
@@ -50,6 +52,8 @@ class StreamOptions:
         sane = self.input_channels is None or 1 <= self.input_channels <= 64
         problem = f"{self.input_channels} is not between 1 and 64"
         require("--input-channels", problem, "leave it out for 1", unless=sane)
+        sane = 0.1 <= self.step <= 60.0
+        require("--step", f"{self.step} s is not between 0.1 and 60", "leave it out for 1", unless=sane)
         named = self.save_audio is None or bool(self.save_audio)
         require("--save-audio", "the name is empty", "give a file", unless=named)
         named = self.microphone is None or bool(self.microphone.strip())

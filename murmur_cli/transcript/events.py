@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from murmur_cli.types import Gap, Provenance, Speaker, Word
 
-__all__ = ["Committed", "Lag", "LiveEvent", "Missing", "SessionEnd", "SessionStart"]
+__all__ = ["Committed", "Draft", "Lag", "LiveEvent", "Missing", "SessionEnd", "SessionStart"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +39,18 @@ class Committed:
     latency: float | None
     heard_s: float
     words: tuple[Word, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What is said since ``start``, as far as it can be told yet; it takes the place of the draft before.
+
+    Without ``text`` there is none any more: what it showed is committed next, or was no speech.
+    """
+
+    start: float
+    text: str
+    speaker: Speaker | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,5 +83,5 @@ class SessionEnd:
     damage: str | None
 
 
-LiveEvent: TypeAlias = SessionStart | Committed | Missing | Lag | SessionEnd
+LiveEvent: TypeAlias = SessionStart | Committed | Draft | Missing | Lag | SessionEnd
 """Anything that happens in a session."""

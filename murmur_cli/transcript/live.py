@@ -9,7 +9,7 @@ import os
 from dataclasses import asdict, replace
 from typing import Protocol
 
-from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd, SessionStart
+from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, SessionEnd, SessionStart
 from murmur_cli.transcript.formats.structured import VERSION, JsonObject, describe_word, dump_json
 from murmur_cli.transcript.formats.subtitles import VTT_HEADER, render_srt_cues, render_vtt_cues
 from murmur_cli.transcript.growing import GrowingText
@@ -91,6 +91,9 @@ def _describe(event: LiveEvent) -> JsonObject:
             text: JsonObject = {"text": event.text, "starts_line": event.starts_line, "latency": latency}
             times: JsonObject = {**_describe_times(event), "times": event.times}
             return {"type": "committed", "v": VERSION, **times, **text, **_describe_words(event)}
+        case Draft():
+            start = _to_seconds(event.start)
+            return {"type": "draft", "v": VERSION, "start": start, "speaker": event.speaker, "text": event.text}
         case Missing():
             return {"type": "gap", "v": VERSION, **_describe_gap(event.gap)}
         case Lag():
@@ -129,7 +132,7 @@ class _JsonWriter:
             case SessionEnd():
                 self._end, self._duration = event, event.duration
                 self._add("")
-            case Lag():
+            case Draft() | Lag():
                 pass
 
     def _add(self, text: str) -> None:

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 from typing import Protocol
@@ -134,6 +135,31 @@ def test_every_event_keeps_to_its_schema(run_murmur: Run, tmp_path: Path) -> Non
     assert (events[-1]["n_segments"], events[-1]["n_gaps"], done.code) == (4, 1, 3)
     assert violations({"type": "committed", "v": 1}, "session")
     assert violations({"type": "end", "v": 2}, "session")
+
+
+def test_drafts_are_events_of_a_pipe_and_change_nothing_else(model: Path, tmp_path: Path) -> None:
+    first, *rest = SCRIPT
+    write_model(model, (replace(first, start=0.2, drafts=("Hell", "Hello the")), *rest))
+    with start(model, "-f", "jsonl", "--step", "0.2", "--speaker-names", "S1=Ann") as murmur:
+        assert murmur.stdin is not None
+        assert murmur.stdout is not None
+        murmur.stdin.write(TONE[:4800])
+        lines = [murmur.stdout.readline()]  # it listens
+        murmur.stdin.write(TONE[4800:32_000])
+        lines.append(murmur.stdout.readline())
+        murmur.stdin.write(TONE[32_000:])
+        murmur.stdin.close()
+        murmur.stdin = None
+        events = [json.loads(line) for line in [*lines, *murmur.stdout]]
+        assert murmur.wait(30) == 0
+    assert [violations(event, "session") for event in events] == [[]] * len(events)
+    drafts = [event for event in events if event["type"] == "draft"]
+    assert drafts[-1]["text"] == ""
+    assert {draft["text"] for draft in drafts[:-1]} | {"Hell"} == {"Hell", "Hello the"}
+    assert {(draft["start"], draft["speaker"]) for draft in drafts} == {(0.2, "Ann")}
+    assert events.index(drafts[-1]) < next(i for i, event in enumerate(events) if event["type"] == "committed")
+    assert [event["text"] for event in events if event["type"] == "committed"] == [entry.text for entry in SCRIPT]
+    assert violations({"type": "draft", "v": 1, "start": 0.0, "text": "x"}, "session")
 
 
 def test_files_in_every_format(run_murmur: Run, model: Path, tmp_path: Path) -> None:

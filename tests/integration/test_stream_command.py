@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 import soundfile
 from conftest import Finished
-from scripted_stream import RATE, make_tone, write_model
+from scripted_stream import RATE, Bystander, make_tone, write_model
 
 from murmur_cli.audio.live import LiveSource
 from murmur_cli.cli.app import run
@@ -90,6 +90,8 @@ def to_wav(pcm: bytes) -> bytes:
         (("--realtime",), TONE, 2, "--realtime"),
         (("--duration", "-1"), TONE, 2, "--duration"),
         (("--on-lag", "hurry"), TONE, 2, "--on-lag"),
+        (("--step", "0"), TONE, 2, "--step"),
+        (("--step", "2"), TONE, 2, "scripted shows no drafts"),
         (("-f", "srt"), TONE, 2, "--output"),
         (("-o", "x.ass"), TONE, 2, "ass cannot be written live"),
         (("--context", "Ann"), TONE, 2, "--context"),
@@ -173,7 +175,7 @@ def test_a_day_takes_no_more_memory_than_ten_minutes(tmp_path: Path) -> None:
     ):
         writers = [make_writer(*pair) for pair in zip(names, (events_file, json_file, srt_file), strict=True)]
         events = transcribe_live(
-            source, engine, options=options, recorder=None, is_stopped=lambda: False, on_note=pytest.fail
+            source, engine, options=options, recorder=None, is_stopped=lambda: False, observer=Bystander()
         )
         for n, event in enumerate(events):
             for writer in writers:

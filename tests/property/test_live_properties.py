@@ -12,10 +12,9 @@ from pathlib import Path
 
 import numpy as np
 import pysubs2
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scripted_stream import RATE
+from scripted_stream import RATE, Bystander
 
 from murmur_cli.audio.live import LiveSource
 from murmur_cli.audio.pcm import PcmFormat, PcmReader
@@ -55,7 +54,7 @@ def write(blocks: Sequence[Samples], script: Sequence[ScriptEntry], folder: Path
             options=StreamOptions(),
             recorder=None,
             is_stopped=lambda: False,
-            on_note=pytest.fail,
+            observer=Bystander(),
         )
     )
     written = {}

@@ -30,7 +30,16 @@ from murmur_cli.cli.options.model import (
     Model,
     Offline,
 )
-from murmur_cli.cli.options.output import Format, LiveFormat, NoSpeakers, Output, Overwrite, SpeakerNames, WordTimes
+from murmur_cli.cli.options.output import (
+    Format,
+    LiveFormat,
+    NoSpeakers,
+    Output,
+    Overwrite,
+    SpeakerNames,
+    Step,
+    WordTimes,
+)
 from murmur_cli.cli.options.run import Color, Debug, FailFast, Progress, Quiet, Stats, Verbose
 from murmur_cli.cli.options.speakers import Diarizer, Enrol, MaxSpeakers, MinSpeakers, Speakers
 from murmur_cli.cli.options.speech import MaxChunkS, MinSilenceMs, MinSpeechMs, SpeechPadMs, VadThreshold
@@ -78,6 +87,7 @@ __all__ = [
     "Speakers",
     "SpeechPadMs",
     "Stats",
+    "Step",
     "VadThreshold",
     "Verbose",
     "WordTimes",

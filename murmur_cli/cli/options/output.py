@@ -8,7 +8,7 @@ import typer
 
 from murmur_cli.options import FORMATS, LIVE_FORMATS
 
-__all__ = ["Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "WordTimes"]
+__all__ = ["Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "Step", "WordTimes"]
 
 _PANEL = "Output"
 
@@ -19,6 +19,15 @@ LiveFormat = Annotated[
         "-f",
         help=f"What to write: {', '.join(LIVE_FORMATS)}. Several with commas.",
         metavar="FORMAT",
+        rich_help_panel=_PANEL,
+    ),
+]
+Step = Annotated[
+    float,
+    typer.Option(
+        "--step",
+        help="Where drafts are shown (jsonl): a new one after so many seconds, if there is time for it.",
+        metavar="S",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -16,7 +16,7 @@ import torch
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 from murmur_cli.decode.decoder import Decoder
-from murmur_cli.engine import Extras, StreamSegment, StreamUpdate
+from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, choose_dtype, inspect_checkpoint, load_checkpoint
@@ -181,6 +181,10 @@ class VibeVoiceStream:
             DeviceError: The device is out of memory.
         """
         return _join(self._decode(window) for window in self._windows.push(samples))
+
+    def draft(self) -> StreamDraft | None:
+        """Nothing: what is said is committed chunk by chunk."""
+        return None
 
     def finish(self) -> StreamUpdate:
         """Commit the chunks that have begun, with silence behind them, and what was held back of the text.

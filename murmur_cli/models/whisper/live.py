@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from murmur_cli.engine import Extras, StreamSegment, StreamUpdate
+from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
 from murmur_cli.models.whisper.chunk_reading import read_chunk
@@ -32,6 +32,7 @@ from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, Samples, S
 
 __all__ = ["WhisperStream", "WhisperStreamEngine", "load_whisper_stream"]
 
+_LEAST_DRAFT_S = 0.5  # of speech: of less, texts are guesses
 _SILENCE_S = 6.0  # that the encoder hears behind an utterance: with 3 s and less, texts loop
 
 
@@ -97,8 +98,8 @@ class WhisperStreamEngine:
 
     @property
     def extras(self) -> Extras:
-        """It gives the times of words."""
-        return Extras(word_times=True)
+        """It gives the times of words, and drafts."""
+        return Extras(word_times=True, step=True)
 
     @contextmanager
     def open(self, options: StreamOptions) -> Iterator[WhisperStream]:
@@ -148,6 +149,23 @@ class WhisperStream:
         """
         return self._read_all(self._utterances.push(samples))
 
+    def draft(self) -> StreamDraft | None:
+        """Read the utterance that is open; who speaks is not known before it is over.
+
+        Raises:
+            DeviceError: The device is out of memory.
+        """
+        utterance = self._utterances.peek()
+        if utterance is None or _count_speech(utterance) < _LEAST_DRAFT_S:
+            return None
+        chunk = utterance.chunk
+        with torch.inference_mode(), naming_memory():
+            hypothesis = read_chunk(
+                self._checkpoint, chunk, utterance.samples, language=self._language.code, silence_s=_SILENCE_S
+            )
+        text = " ".join(segment.text for segment in hypothesis.segments)
+        return StreamDraft(chunk.span.start / SAMPLE_RATE, text, None) if text else None
+
     def finish(self) -> StreamUpdate:
         """Commit the utterance that is open.
 
@@ -170,8 +188,7 @@ class WhisperStream:
     def _read(self, utterance: Utterance) -> Hypothesis:
         chunk, samples = utterance.chunk, utterance.samples
         if not self._language.is_known:
-            speech_s = sum(run.n_samples for run in utterance.runs) / SAMPLE_RATE
-            self._language.hear(self._score_languages(samples), duration_s=speech_s)
+            self._language.hear(self._score_languages(samples), duration_s=_count_speech(utterance))
         return read_chunk(self._checkpoint, chunk, samples, language=self._language.code, silence_s=_SILENCE_S)
 
     def _score_languages(self, samples: Samples) -> dict[str, float]:
@@ -190,6 +207,10 @@ class WhisperStream:
 
         turns = hear_turns(utterance.runs, self._speakers, self._embedder, read=read)
         return [_to_committed(segment, speaker) for segment, speaker in split_segments(segments, turns)]
+
+
+def _count_speech(utterance: Utterance) -> float:
+    return sum(run.n_samples for run in utterance.runs) / SAMPLE_RATE
 
 
 def _shift(segment: HypSegment, offset: float) -> HypSegment:
