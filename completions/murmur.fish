@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch stream convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --microphone --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --step --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --captions --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --microphone --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --step --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -110,7 +110,8 @@ complete -c murmur -n '_shtab_murmur_using stream' -s o -l output -xka "(__fish_
 complete -c murmur -n '_shtab_murmur_using stream' -l overwrite -d 'Replace transcripts that exist.'
 complete -c murmur -n '_shtab_murmur_using stream' -l speaker-names -x -d 'New names for speakers, such as S1=Ann,S2=Bob.'
 complete -c murmur -n '_shtab_murmur_using stream' -l no-speakers -d 'Write no names of speakers; rttm, which holds nothing else, is refused.'
-complete -c murmur -n '_shtab_murmur_using stream' -l step -x -d 'Where drafts are shown (jsonl): a new one after so many seconds, if there is time for it. Default: 1.'
+complete -c murmur -n '_shtab_murmur_using stream' -l captions -x -d 'On a terminal, show the last N lines and nothing else.'
+complete -c murmur -n '_shtab_murmur_using stream' -l step -x -d 'Where drafts are shown (a terminal, jsonl): a new one after so many seconds, if there is time for it. Default: 1.'
 complete -c murmur -n '_shtab_murmur_using stream' -l model -xka "whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo vibevoice vibevoice-original vibevoice-streaming-7b vibevoice-streaming-1.5b" -d 'Name (see murmur models list), folder or hub id. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using stream' -l device -xka "auto cpu cuda mps" -d 'auto, cpu, cuda, cuda:N or mps. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using stream' -l dtype -xka "auto float32 bfloat16 float16" -d 'auto (fast), float32 (exact), bfloat16 or float16. Default: auto.'

@@ -29,6 +29,7 @@ LAG_S = 2.0
 
 _POLL_S = 0.2  # so soon is a wish to stop seen while nothing comes
 _LAG_EVERY_S = 5.0
+_SOON_S = 0.2  # after which there may be a draft where there was none
 _SKIP_ABOVE_S, _SKIP_TO_S = 10.0, 2.0
 _MOST_ARRIVALS = 10_000  # blocks whose coming is remembered: a quarter of an hour of those of 0.1 s
 _DRAFT_SHARE = 0.5  # of the time that drafts may take: a slow machine shows fewer, and commits nearly as soon
@@ -165,7 +166,8 @@ class _Session:
         start = time.monotonic()
         draft = self._decoder.draft()
         n_cost = round((time.monotonic() - start) * self._sample_rate)
-        self._n_at_next_draft = self.n_heard + max(self._n_step, round(n_cost / _DRAFT_SHARE))
+        n_wait = self._n_step if draft is not None else min(self._n_step, round(_SOON_S * self._sample_rate))
+        self._n_at_next_draft = self.n_heard + max(n_wait, round(n_cost / _DRAFT_SHARE))
         yield from self._show(None if draft is None or not draft.text.strip() else self._to_event(draft))
 
     def finish(self) -> Iterator[LiveEvent]:

@@ -15,11 +15,14 @@ from threading import Condition
 from types import TracebackType
 from typing import Protocol, Self
 
+from murmur_cli.audio.levels import measure_level
 from murmur_cli.types import Samples
 
-__all__ = ["Backlog", "Heard", "LiveInput"]
+__all__ = ["Backlog", "Heard", "LiveInput", "Pulse"]
 
 _AHEAD_S = 30.0  # so much is read ahead of the clock at most
+_LEVEL_S = 0.1  # a level is that of so much sound
+_SILENT_AFTER_S = 0.5  # where nothing comes any more, there is no level
 
 
 class LiveInput(Protocol):
@@ -68,6 +71,18 @@ class Heard:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class Pulse:
+    """How a session is: seconds that came, how far decoding is behind, and the newest level.
+
+    The level is a root mean square; full scale is 1.
+    """
+
+    heard_s: float
+    behind_s: float
+    level: float
+
+
 class Backlog:
     """Reads a source in a thread, between ``__enter__`` and ``__exit__``; ``take`` gives its blocks in order."""
 
@@ -78,6 +93,8 @@ class Backlog:
         self._n_received = 0
         self._n_taken = 0
         self._began_at: float | None = None
+        self._level = 0.0
+        self._level_at = 0.0
         self._is_stopped = False
         self._has_ended = False
         self._changed = Condition()
@@ -119,6 +136,11 @@ class Backlog:
             return 0.0
         due_s = min(self.received_s, time.monotonic() - self._began_at)
         return max(0.0, due_s - self._n_taken / self._source.sample_rate)
+
+    def feel_pulse(self) -> Pulse:
+        """Tell how the session is, from any thread."""
+        is_quiet = time.monotonic() - self._level_at > _SILENT_AFTER_S
+        return Pulse(self.received_s, self.behind_s, 0.0 if is_quiet else self._level)
 
     def take(self, timeout_s: float) -> Heard | None:
         """Give the next block, or None if none comes in time or the source has ended (``is_over``)."""
@@ -174,6 +196,7 @@ class Backlog:
 
     def _put(self, samples: Samples) -> bool:
         """Queue a block as soon as there is room; tell whether more is wanted."""
+        level = measure_level([samples[-round(_LEVEL_S * self._source.sample_rate) :]]).rms
         with self._changed:
             now = time.monotonic()
             self._began_at = now if self._began_at is None else self._began_at
@@ -184,6 +207,7 @@ class Backlog:
             self._waiting.append(Heard(samples, time.monotonic()))
             self._n_waiting += len(samples)
             self._n_received += len(samples)
+            self._level, self._level_at = level, time.monotonic()
             self._changed.notify_all()
         return True
 

@@ -10,6 +10,7 @@ from murmur_cli.errors import ExitCode, OutputError
 
 if TYPE_CHECKING:
     from murmur_cli.audio.backlog import Backlog
+    from murmur_cli.cli.captions import Captions
     from murmur_cli.cli.render import Talk
     from murmur_cli.speakers.labels import Labels
     from murmur_cli.transcript.events import LiveEvent, SessionEnd
@@ -21,20 +22,25 @@ __all__ = ["LiveReport"]
 class LiveReport:
     """Calls speakers as they are to be called, tells the person who watches, and sums up to an exit code.
 
-    It is the session's ``LiveObserver``.
+    It is the session's ``LiveObserver``. ``captions`` tell of lag themselves, and make room for what is said.
     """
 
-    def __init__(self, talk: Talk, labels: Labels, *, name: str, shows_drafts: bool) -> None:
+    def __init__(self, talk: Talk, labels: Labels, *, name: str, captions: Captions | None, shows_drafts: bool) -> None:
         self._talk = talk
         self._labels = labels
         self._name = name
+        self._captions = captions
         self.shows_drafts = shows_drafts
+        if captions is not None:
+            talk.step_aside(captions.aside)
         self._n_committed = 0
         self._heard: set[Speaker] = set()
         self.exit_code = ExitCode.OK
 
     def listening(self, backlog: Backlog) -> None:
-        """Nothing is said of it."""
+        """Let captions show how the session is."""
+        if self._captions is not None:
+            self._captions.listen_to(backlog)
 
     def noted(self, text: str) -> None:
         """Say something about what is heard."""
@@ -78,7 +84,7 @@ class LiveReport:
         from murmur_cli.transcript.events import Lag, Missing, SessionEnd
 
         match event:
-            case Lag():
+            case Lag() if self._captions is None:
                 self._talk.note(f"behind {event.behind:.1f} s")
             case Missing():
                 self._talk.warn(f"{self._name}: {describe_gap(event.gap)}")

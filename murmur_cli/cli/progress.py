@@ -17,6 +17,7 @@ from rich import progress as rich_progress
 from rich.console import Console
 
 from murmur_cli.audio.source import Recording
+from murmur_cli.cli.render import to_clock
 from murmur_cli.engine import Answer
 from murmur_cli.options import RunOptions
 from murmur_cli.types import Chunk
@@ -78,7 +79,7 @@ class BatchProgress:
         text = f"file {self._n_planned} of {self._n_files}"
         if self._has_answers:  # before that there is no speed to speak of
             speed = self._done_s / max(time.monotonic() - self._started, 1e-3)
-            text = f"{speed:.1f}x real time, {_clock((total_s - self._done_s) / speed)} left, {text}"
+            text = f"{speed:.1f}x real time, {to_clock((total_s - self._done_s) / speed)} left, {text}"
         self._display.show(self._done_s, total_s, text)
 
 
@@ -142,9 +143,3 @@ def make_progress(
         "json": lambda: _Lines(console, as_json=True),
     }
     return BatchProgress(displays[how](), n_files, on_note)
-
-
-def _clock(seconds: float) -> str:
-    minutes, second = divmod(round(seconds), 60)
-    hours, minute = divmod(minutes, 60)
-    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"

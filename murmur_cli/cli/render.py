@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Console
 
 from murmur_cli.errors import MurmurError
 from murmur_cli.options import RunOptions
 
-__all__ = ["Talk", "error_line", "make_console", "printable"]
+__all__ = ["Talk", "error_line", "make_console", "printable", "to_clock"]
 
 
 def printable(text: str) -> str:
@@ -31,6 +33,13 @@ def error_line(error: MurmurError) -> str:
     return f"murmur: {printable(str(error))}"
 
 
+def to_clock(seconds: float) -> str:
+    """``1:05``, or ``2:00:00``."""
+    minutes, second = divmod(round(seconds), 60)
+    hours, minute = divmod(minutes, 60)
+    return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
+
+
 def make_console(options: RunOptions) -> Console:
     """A console on stderr; colour as ``--color``, NO_COLOR, FORCE_COLOR and TERM say."""
     if options.color == "auto":
@@ -46,6 +55,11 @@ class Talk:
     def __init__(self, console: Console, options: RunOptions) -> None:
         self._console = console
         self._options = options
+        self._aside: Callable[[], AbstractContextManager[None]] = nullcontext
+
+    def step_aside(self, aside: Callable[[], AbstractContextManager[None]]) -> None:
+        """Have whatever else draws on the terminal make room while a line is said."""
+        self._aside = aside
 
     def note(self, text: str) -> None:
         """Say something useful; ``--quiet`` silences it."""
@@ -64,9 +78,11 @@ class Talk:
     def error(self, error: MurmurError) -> None:
         """Say what failed, while the rest goes on."""
         if self._options.debug:
-            self._console.print_exception()
+            with self._aside():
+                self._console.print_exception()
         self._line(error_line(error), style="red")
 
     def _line(self, line: str, style: str | None = None) -> None:
-        sys.stdout.flush()
-        self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)
+        with self._aside():
+            sys.stdout.flush()
+            self._console.print(line, style=style, markup=False, highlight=False, emoji=False, soft_wrap=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,16 +14,15 @@ from murmur_cli.cli import options as cli
 from murmur_cli.cli.inputs import read_context, split_formats
 from murmur_cli.cli.live_input import ListMicrophonesOptions, find_input, print_microphones
 from murmur_cli.errors import OutputError, UsageError
-from murmur_cli.options import LIVE_FORMATS, ModelOptions, OutputOptions, RunOptions, StreamOptions
+from murmur_cli.options import LIVE_FORMATS, CaptionOptions, ModelOptions, OutputOptions, RunOptions, StreamOptions
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from murmur_cli.audio.wav_file import GrowingWav
+    from murmur_cli.cli.captions import Captions
     from murmur_cli.cli.render import Talk
     from murmur_cli.engine import StreamEngine
-    from murmur_cli.transcript.events import LiveEvent
-    from murmur_cli.transcript.live import LiveWriter
     from murmur_cli.transcript.outputs import OutputPlan
 
 __all__ = ["OPTIONS", "LiveModelOptions", "LiveOutputOptions", "LiveRunOptions", "stream"]
@@ -62,7 +60,7 @@ class LiveRunOptions:
     debug: bool = False
 
 
-OPTIONS = (StreamOptions, LiveModelOptions, LiveOutputOptions, LiveRunOptions, ListMicrophonesOptions)
+OPTIONS = (StreamOptions, LiveModelOptions, LiveOutputOptions, CaptionOptions, LiveRunOptions, ListMicrophonesOptions)
 """The records that the command builds: their fields are its options."""
 
 _Source = Annotated[
@@ -89,6 +87,7 @@ def stream(
     overwrite: cli.Overwrite = False,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
+    captions: cli.Captions = None,
     step: cli.Step = 1.0,
     model: cli.Model = "auto",
     device: cli.Device = "auto",
@@ -132,13 +131,22 @@ def stream(
         format=formats, output=output, overwrite=overwrite, speaker_names=speaker_names, no_speakers=no_speakers
     )
     run_options = RunOptions(color=color, quiet=quiet, verbose=verbose, debug=debug)
-    return _run(None if source is None else str(source), model_options, options, output=output_options, run=run_options)
+    shown, name = CaptionOptions(captions=captions), None if source is None else str(source)
+    return _run(name, model_options, options, output=output_options, shown=shown, run=run_options)
 
 
 def _run(
-    source: str | None, model: ModelOptions, options: StreamOptions, *, output: OutputOptions, run: RunOptions
+    source: str | None,
+    model: ModelOptions,
+    options: StreamOptions,
+    *,
+    output: OutputOptions,
+    shown: CaptionOptions,
+    run: RunOptions,
 ) -> int:
     from murmur_cli.audio.wav_file import GrowingWav
+    from murmur_cli.cli.captions import make_captions
+    from murmur_cli.cli.live_outputs import Display, choose_outputs, write_session
     from murmur_cli.cli.live_report import LiveReport
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.cli.stop import stop_wish
@@ -152,6 +160,9 @@ def _run(
     name, open_input = find_input(source, options, talk)
     (plan,) = plan_outputs([name], output)
     _check_outputs(plan, options, overwrite=output.overwrite)
+    outputs = choose_outputs(plan, output, shown, is_quiet=run.quiet)
+    if outputs.display is Display.LINES:
+        talk.note(f"captions are written plainly: TERM={os.environ.get('TERM', '')} cannot redraw")
     engine = _load(model, talk, console, run, names_speakers=labels.are_shown)
     require_extras(engine, Extras(context=options.context is not None, step=options.step != StreamOptions().step))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
@@ -159,9 +170,11 @@ def _run(
         recorder: GrowingWav | None = None
         if options.save_audio is not None:
             recorder = stack.enter_context(GrowingWav(options.save_audio, sample_rate=engine.sample_rate))
-        shows_drafts = any(target.format_name == "jsonl" for target in plan.targets)
+        captions: Captions | None = None
+        if outputs.display is Display.CAPTIONS:
+            captions = stack.enter_context(make_captions(run, shown, is_stopped=wish.is_there))
         place = "stdin" if name == "-" else name
-        report = LiveReport(talk, labels, name=place, shows_drafts=shows_drafts)
+        report = LiveReport(talk, labels, name=place, captions=captions, shows_drafts=outputs.shows_drafts)
         events = transcribe_live(
             open_input(engine.sample_rate),
             engine,
@@ -172,25 +185,11 @@ def _run(
         )
         stack.enter_context(closing(events))
         try:
-            _write(report.iter_labelled(events), plan, stack)
+            write_session(report.iter_labelled(events), outputs, stack, captions=captions)
         except OutputError as error:
             report.fail(error)
         wish.settle()
     return report.exit_code
-
-
-def _write(events: Iterator[LiveEvent], plan: OutputPlan, stack: ExitStack) -> None:
-    """Write what happens to where the plan says; nothing is opened before anything is heard."""
-    from murmur_cli.transcript.growing import GrowingFile, StdoutText
-    from murmur_cli.transcript.live import make_writer
-
-    writers: list[LiveWriter] = []
-    for event in events:
-        for target in () if writers else plan.targets:
-            place = StdoutText() if target.path is None else stack.enter_context(GrowingFile(target.path))
-            writers.append(make_writer(target.format_name, place))
-        for writer in writers:
-            writer.write(event)
 
 
 def _load(model: ModelOptions, talk: Talk, console: Console, run: RunOptions, *, names_speakers: bool) -> StreamEngine:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from murmur_cli.options.require import require
 
-__all__ = ["ON_LAG", "PCM_FORMATS", "StreamOptions"]
+__all__ = ["ON_LAG", "PCM_FORMATS", "CaptionOptions", "StreamOptions"]
 
 ON_LAG = ("wait", "skip")
 """What is done where decoding is slower than speech, as ``--on-lag`` spells it."""
@@ -58,3 +58,15 @@ class StreamOptions:
         require("--save-audio", "the name is empty", "give a file", unless=named)
         named = self.microphone is None or bool(self.microphone.strip())
         require("--microphone", "the name is empty", "see --list-microphones", unless=named)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CaptionOptions:
+    """What a terminal shows of a live session: with ``captions``, only so many lines, the last ones."""
+
+    captions: int | None = None
+
+    def __post_init__(self) -> None:
+        sane = self.captions is None or 1 <= self.captions <= 1000
+        problem = f"{self.captions} lines are not between 1 and 1000"
+        require("--captions", problem, "leave it out to see all", unless=sane)

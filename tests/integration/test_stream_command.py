@@ -92,6 +92,8 @@ def to_wav(pcm: bytes) -> bytes:
         (("--on-lag", "hurry"), TONE, 2, "--on-lag"),
         (("--step", "0"), TONE, 2, "--step"),
         (("--step", "2"), TONE, 2, "scripted shows no drafts"),
+        (("--captions", "0", "-o", "a.txt"), TONE, 2, "between 1 and 1000"),
+        (("--captions", "2"), TONE, 2, "stdout is no terminal"),
         (("-f", "srt"), TONE, 2, "--output"),
         (("-o", "x.ass"), TONE, 2, "ass cannot be written live"),
         (("--context", "Ann"), TONE, 2, "--context"),

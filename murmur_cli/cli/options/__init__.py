@@ -31,6 +31,7 @@ from murmur_cli.cli.options.model import (
     Offline,
 )
 from murmur_cli.cli.options.output import (
+    Captions,
     Format,
     LiveFormat,
     NoSpeakers,
@@ -47,6 +48,7 @@ from murmur_cli.cli.options.speech import MaxChunkS, MinSilenceMs, MinSpeechMs, 
 __all__ = [
     "AcousticNoise",
     "BatchSize",
+    "Captions",
     "Channels",
     "Color",
     "Context",

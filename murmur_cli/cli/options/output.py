@@ -8,7 +8,7 @@ import typer
 
 from murmur_cli.options import FORMATS, LIVE_FORMATS
 
-__all__ = ["Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "Step", "WordTimes"]
+__all__ = ["Captions", "Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "Step", "WordTimes"]
 
 _PANEL = "Output"
 
@@ -22,11 +22,20 @@ LiveFormat = Annotated[
         rich_help_panel=_PANEL,
     ),
 ]
+Captions = Annotated[
+    int | None,
+    typer.Option(
+        "--captions",
+        help="On a terminal, show the last N lines and nothing else.",
+        metavar="N",
+        rich_help_panel=_PANEL,
+    ),
+]
 Step = Annotated[
     float,
     typer.Option(
         "--step",
-        help="Where drafts are shown (jsonl): a new one after so many seconds, if there is time for it.",
+        help="Where drafts are shown (a terminal, jsonl): a new one after so many seconds, if there is time for it.",
         metavar="S",
         rich_help_panel=_PANEL,
     ),
