@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from murmur_cli.speakers.agglomerate import agglomerate, label_groups
 from murmur_cli.speakers.diarize import Voice
@@ -173,6 +172,8 @@ def _assign(scores: Floats, stranger_scores: Floats) -> list[int]:
     Returns:
         The column of each row, or -1.
     """
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - takes 0.3 s, and one chunk needs it not
+
     n_rows, n_columns = scores.shape
     alone = np.broadcast_to(stranger_scores[:, None], (n_rows, n_rows))
     _, chosen = linear_sum_assignment(np.concatenate([scores, alone], axis=1), maximize=True)
