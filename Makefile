@@ -21,7 +21,7 @@ check:
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/python tools/generate_cli_files.py --check
-	$(BIN)/pytest
+	$(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 golden:
 	MURMUR_UPDATE_GOLDEN=1 $(BIN)/pytest tests/golden

@@ -2,6 +2,9 @@
 
 A test that needs data or a program is deselected, with a count, where that is absent. Under
 ``MURMUR_CI=1`` whatever did not run and pass (skipped, deselected, expected to fail) fails the run.
+
+The tests may be run by several processes (``pytest -n 2``). Each of these workers collects them all, so what a
+worker left out it tells the process that reports; what is costly to make is made by one of them.
 """
 
 from __future__ import annotations
@@ -12,12 +15,14 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from ctypes.util import find_library
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import pytest
+from filelock import FileLock
 from hypothesis import HealthCheck, settings
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -46,6 +51,11 @@ os.environ.update(
         "NO_PROXY": "127.0.0.1,localhost",
     }
 )
+
+# Workers share the processor: each, and each command that its tests start, has the threads that are left for it.
+_n_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+if _n_workers > 1:
+    os.environ["OMP_NUM_THREADS"] = str(max(1, len(os.sched_getaffinity(0)) // _n_workers))
 
 # Under nohup this signal is ignored, and so it would be by every command that a test starts.
 if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
@@ -90,7 +100,17 @@ def whisper_base() -> Path:
 @pytest.fixture(scope="session")
 def awkward_inputs(data_dir: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder of awkward recordings and, in ``names/``, of awkward file names; read only."""
-    folder = tmp_path_factory.mktemp("awkward")
+    if _n_workers == 1:
+        return _make_awkward_inputs(tmp_path_factory.mktemp("awkward"), data_dir)
+    folder = tmp_path_factory.getbasetemp().parent / "awkward"  # where the folders of all workers are
+    with FileLock(f"{folder}.lock"):
+        if not folder.exists():
+            making = _make_awkward_inputs(tmp_path_factory.mktemp("awkward"), data_dir)
+            making.rename(folder)
+    return folder
+
+
+def _make_awkward_inputs(folder: Path, data_dir: Path) -> Path:
     script = data_dir.parent / "tools" / "make_inputs.sh"
     made = subprocess.run(
         ["bash", script, data_dir, folder], stdin=subprocess.DEVNULL, capture_output=True, timeout=600, check=False
@@ -128,7 +148,8 @@ def run_murmur(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
     return run
 
 
-_LEFT_OUT: Counter[str] = Counter()
+_LEFT_OUT: Counter[str] = Counter()  # by reason: some of those below
+_DESELECTED: Counter[str] = Counter()  # all tests that were collected and then left out for whatever reason
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -154,9 +175,31 @@ def _find_missing(item: pytest.Item) -> str | None:
     return next(iter(absent), None)
 
 
+class Worker(Protocol):
+    """What pytest-xdist knows of a worker; one that died has no ``workeroutput``."""
+
+    workeroutput: dict[str, dict[str, int]]
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Count what is left out, by this file or by an option such as ``-k``."""
+    _DESELECTED["deselected"] += len(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Worker) -> None:
+    """Hear from a worker what it left out: the same as every other one."""
+    output = getattr(node, "workeroutput", {})
+    _LEFT_OUT.update(Counter(output.get("left_out", {})) - _LEFT_OUT)
+    _DESELECTED.update(Counter(output.get("deselected", {})) - _DESELECTED)
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionfinish(session: pytest.Session) -> None:
     """In CI, everything that did not run and pass fails the run."""
+    if hasattr(session.config, "workeroutput"):  # a worker, which reports to the process that started it
+        session.config.workeroutput |= {"left_out": dict(_LEFT_OUT), "deselected": dict(_DESELECTED)}
+        return
     if os.environ.get("MURMUR_CI") == "1" and _not_passed(session.config) and session.exitstatus == pytest.ExitCode.OK:
         session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
@@ -173,5 +216,5 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
 
 def _not_passed(config: pytest.Config) -> dict[str, int]:
     stats = config.pluginmanager.get_plugin("terminalreporter").stats
-    kinds = ("skipped", "deselected", "xfailed", "xpassed")
-    return {kind: len(stats[kind]) for kind in kinds if stats.get(kind)}
+    counts = {kind: len(stats.get(kind, ())) for kind in ("skipped", "xfailed", "xpassed")} | _DESELECTED
+    return {kind: count for kind, count in counts.items() if count}

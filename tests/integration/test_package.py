@@ -38,7 +38,9 @@ def wheel(built: Path) -> dict[str, bytes]:
 
 
 def test_the_wheel_holds_the_whole_package_and_nothing_else(wheel: dict[str, bytes]) -> None:
-    package = [path for path in (ROOT / "murmur_cli").rglob("*") if path.is_file() and path.suffix != ".pyc"]
+    package = [
+        path for path in (ROOT / "murmur_cli").rglob("*") if path.is_file() and path.parent.name != "__pycache__"
+    ]
     expected = {path.relative_to(ROOT).as_posix() for path in package}
     assert {"murmur_cli/py.typed", "murmur_cli/models/catalog.toml"} <= expected
     assert any(name.endswith(".schema.json") for name in expected)
