@@ -36,6 +36,7 @@ for _name in [name for name in os.environ if name.startswith("MURMUR_") and not 
         del os.environ[_name]
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "HF_HUB_OFFLINE", "HF_TOKEN"):
     os.environ.pop(_name, None)
+os.environ.pop("PYTHONUNBUFFERED", None)  # with it a short write to a closed pipe passes for a whole one
 os.environ.update(
     {
         "OMP_WAIT_POLICY": "PASSIVE",  # idle worker threads sleep instead of spinning on a shared machine
@@ -57,9 +58,10 @@ _n_workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
 if _n_workers > 1:
     os.environ["OMP_NUM_THREADS"] = str(max(1, len(os.sched_getaffinity(0)) // _n_workers))
 
-# Under nohup this signal is ignored, and so it would be by every command that a test starts.
-if signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+# Under nohup the first is ignored, in a script's background the second, and so they would be by what a test starts.
+for _number, _handler in ((signal.SIGHUP, signal.SIG_DFL), (signal.SIGINT, signal.default_int_handler)):
+    if signal.getsignal(_number) is signal.SIG_IGN:
+        signal.signal(_number, _handler)
 
 # Time is not an example: a slow, shared machine must not turn a property red.
 _COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True)
@@ -146,6 +148,34 @@ def run_murmur(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Call
         return Finished(done.stdout, done.stderr.decode("utf-8", errors="surrogateescape"), done.returncode)
 
     return run
+
+
+@pytest.fixture
+def call_murmur(
+    tmp_path: Path,
+    tmp_path_factory: pytest.TempPathFactory,
+    monkeypatch: pytest.MonkeyPatch,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> Callable[..., Finished]:
+    """Run the command in this process, in an empty folder and without the user's settings.
+
+    It loads torch and transformers only once: for tests of what it writes, not of how a process starts and ends.
+    """
+    from murmur_cli.cli.app import run
+
+    own = tmp_path_factory.mktemp("home")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(own / "config"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(own / "state"))
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)  # which the command replaces
+
+    def call(*args: str | Path, cwd: Path = tmp_path) -> Finished:
+        monkeypatch.chdir(cwd)
+        capfdbinary.readouterr()
+        code = run([str(arg) for arg in args])
+        said = capfdbinary.readouterr()
+        return Finished(said.out, said.err.decode("utf-8", errors="surrogateescape"), code)
+
+    return call
 
 
 _LEFT_OUT: Counter[str] = Counter()  # by reason: some of those below

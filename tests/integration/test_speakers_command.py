@@ -1,4 +1,4 @@
-"""Recordings that make it hard to tell who speaks, through the installed command with the real networks.
+"""Recordings that make it hard to tell who speaks, through the command with the real networks.
 
 The engine is scripted: a word every quarter of a second, wherever speech is found.
 """
@@ -51,7 +51,7 @@ def read_turns(path: Path) -> list[tuple[float, float, str]]:
 
 
 def test_people_are_counted_whatever_surrounds_them(
-    run_murmur: Callable[..., Finished], script: Path, conversation: Samples, tmp_path: Path
+    call_murmur: Callable[..., Finished], script: Path, conversation: Samples, tmp_path: Path
 ) -> None:
     recordings = {
         "noise_first": np.concatenate([make_pink_noise(60, 0.03), conversation[: 27 * RATE]]),
@@ -64,7 +64,7 @@ def test_people_are_counted_whatever_surrounds_them(
         soundfile.write(tmp_path / f"{name}.wav", samples, RATE)
 
     paths = [f"{name}.wav" for name in recordings]
-    done = run_murmur("batch", *paths, "--model", script, "-f", "rttm", "-o", "out/", "--progress", "none")
+    done = call_murmur("batch", *paths, "--model", script, "-f", "rttm", "-o", "out/", "--progress", "none")
 
     assert (done.code, done.stdout, done.stderr) == (0, b"", "murmur: silence.wav: no speech found\n")
     turns = {name: read_turns(tmp_path / "out" / f"{name}.rttm") for name in recordings}
@@ -80,12 +80,12 @@ def test_people_are_counted_whatever_surrounds_them(
 
 
 def test_a_number_of_speakers_that_cannot_be_heard_is_obeyed_as_far_as_it_goes_and_said(
-    run_murmur: Callable[..., Finished], script: Path, conversation: Samples, tmp_path: Path
+    call_murmur: Callable[..., Finished], script: Path, conversation: Samples, tmp_path: Path
 ) -> None:
     soundfile.write(tmp_path / "two_readers.wav", conversation[: 27 * RATE], RATE)
     soundfile.write(tmp_path / "three_seconds.wav", conversation[RATE : 4 * RATE], RATE)
 
-    done = run_murmur(
+    done = call_murmur(
         "batch",
         "two_readers.wav",
         "three_seconds.wav",

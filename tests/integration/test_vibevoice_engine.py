@@ -309,9 +309,9 @@ def test_one_command_gives_words_times_speakers_and_statistics(
     [("--word-times",), ("--language", "klingon"), ("--dtype", "float16"), ("--batch-size", "0"), ("--context", "@no")],
 )
 def test_what_it_cannot_do_is_refused(
-    run_murmur: Callable[..., Finished], folder: Path, long_talk: Path, args: Sequence[str]
+    call_murmur: Callable[..., Finished], folder: Path, long_talk: Path, args: Sequence[str]
 ) -> None:
-    done = run_murmur("batch", long_talk, "--model", folder, *args)
+    done = call_murmur("batch", long_talk, "--model", folder, *args)
     assert (done.code, done.stdout) == (2, b"")
     assert len(done.stderr.strip().splitlines()) == 1
     assert args[0] in done.stderr or "no" in done.stderr
