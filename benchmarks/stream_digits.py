@@ -93,14 +93,14 @@ def _run(args: argparse.Namespace) -> Iterator[Session]:
     from murmur_cli.models.silero import load_silero  # noqa: PLC0415 - loads torch
     from murmur_cli.models.vibevoice.silence import GATE_OPTIONS  # noqa: PLC0415 - with what uses it
     from murmur_cli.models.vibevoice.streaming import load_vibevoice_stream  # noqa: PLC0415 - loads torch
+    from murmur_cli.models.weights import pull_weights  # noqa: PLC0415 - with what uses it
     from murmur_cli.options import ModelOptions, StreamOptions  # noqa: PLC0415 - with what uses it
 
     torch.set_num_threads(args.threads)
     engine = load_vibevoice_stream(
-        DIGITS_MODEL,
-        name="digits",
-        weights_sha256="0" * 64,
+        pull_weights(str(DIGITS_MODEL), offline=True),
         model=ModelOptions(model="digits", device="cpu", dtype="float32"),
+        options=StreamOptions(),
         vad=None if args.no_vad else load_silero(GATE_OPTIONS),
         on_note=lambda _: None,
     )

@@ -9,7 +9,7 @@ _shtab_murmur_models_subparsers=(list pull path verify rm)
 _shtab_murmur_subparsers=(batch stream convert score models)
 
 _shtab_murmur_batch_option_strings=(--channels -f --format -o --output --overwrite --word-times --no-word-times --speaker-names --no-speakers --model --device --dtype --batch-size --evict --language --context --acoustic-noise --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --stats --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
-_shtab_murmur_stream_option_strings=(--microphone --list-microphones --realtime --duration --on-lag --save-audio --input-format --input-rate --input-channels -f --format -o --output --overwrite --speaker-names --no-speakers --captions --step --model --device --dtype --language --context --offline --force --color -q --quiet -v --verbose --debug --help)
+_shtab_murmur_stream_option_strings=(--microphone --list-microphones --realtime --duration --on-lag --save-audio --input-format --input-rate --input-channels -f --format -o --output --overwrite --speaker-names --no-speakers --captions --step --model --device --dtype --language --context --context-minutes --offline --force --color -q --quiet -v --verbose --debug --help)
 _shtab_murmur_convert_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times --speaker-names --no-speakers -q --quiet --debug --help)
 _shtab_murmur_score_option_strings=(--metric --normalizer --collar --json -q --quiet --debug --help)
 _shtab_murmur_models_list_option_strings=(--json --help)

@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch stream convert score models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --captions --channels --collar --color --context --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --microphone --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --step --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --acoustic-noise --batch-size --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --enrol --evict --format --input-channels --input-format --input-rate --language --max-chunk-s --max-speakers --metric --microphone --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --progress --save-audio --speaker-names --speakers --speech-pad-ms --stats --step --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -117,6 +117,7 @@ complete -c murmur -n '_shtab_murmur_using stream' -l device -xka "auto cpu cuda
 complete -c murmur -n '_shtab_murmur_using stream' -l dtype -xka "auto float32 bfloat16 float16" -d 'auto (fast), float32 (exact), bfloat16 or float16. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using stream' -l language -x -d 'Spoken language, such as en. Detected when not given.'
 complete -c murmur -n '_shtab_murmur_using stream' -l context -x -d 'What the model should know: names, topic; @FILE reads it from a file.'
+complete -c murmur -n '_shtab_murmur_using stream' -l context-minutes -x -d 'What a model that hears live audio has before it at most; older things go, speakers stay. Default: 6.'
 complete -c murmur -n '_shtab_murmur_using stream' -l offline -d 'Use no network.'
 complete -c murmur -n '_shtab_murmur_using stream' -l force -d 'Run a model even where it is too slow to be of use.'
 complete -c murmur -n '_shtab_murmur_using stream' -l color -xka "auto always never" -d 'Colour on stderr: auto, always, never. Default: auto.'

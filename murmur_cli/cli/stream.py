@@ -94,6 +94,7 @@ def stream(
     dtype: cli.Dtype = "auto",
     language: cli.Language = None,
     context: cli.Context = None,
+    context_minutes: cli.ContextMinutes = 6.0,
     offline: cli.Offline = False,
     force: cli.Force = False,
     color: cli.Color = "auto",
@@ -116,6 +117,7 @@ def stream(
     options = StreamOptions(
         language=language,
         context=read_context(context),
+        context_minutes=context_minutes,
         on_lag=on_lag,
         realtime=realtime,
         duration=duration,
@@ -163,7 +165,7 @@ def _run(
     outputs = choose_outputs(plan, output, shown, is_quiet=run.quiet)
     if outputs.display is Display.LINES:
         talk.note(f"captions are written plainly: TERM={os.environ.get('TERM', '')} cannot redraw")
-    engine = _load(model, talk, console, run, names_speakers=labels.are_shown)
+    engine = _load(model, options, talk, console, quiet=run.quiet, names_speakers=labels.are_shown)
     require_extras(engine, Extras(context=options.context is not None, step=options.step != StreamOptions().step))
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     with stop_wish() as wish, ExitStack() as stack:
@@ -192,12 +194,16 @@ def _run(
     return report.exit_code
 
 
-def _load(model: ModelOptions, talk: Talk, console: Console, run: RunOptions, *, names_speakers: bool) -> StreamEngine:
+def _load(
+    model: ModelOptions, options: StreamOptions, talk: Talk, console: Console, *, quiet: bool, names_speakers: bool
+) -> StreamEngine:
     from murmur_cli.cli.pull import PullDisplay
     from murmur_cli.models.load import load_stream_engine
 
-    with PullDisplay(console, quiet=run.quiet) as pull:
-        return load_stream_engine(model, on_note=talk.note, on_progress=pull.show, names_speakers=names_speakers)
+    with PullDisplay(console, quiet=quiet) as pull:
+        return load_stream_engine(
+            model, options=options, on_note=talk.note, on_progress=pull.show, names_speakers=names_speakers
+        )
 
 
 def _check_outputs(plan: OutputPlan, options: StreamOptions, *, overwrite: bool) -> None:

@@ -16,7 +16,7 @@ from murmur_cli.models.catalog import CatalogEntry, LocalFolder, resolve_model
 from murmur_cli.models.choice import choose_model
 from murmur_cli.models.scripted import load_scripted, load_scripted_stream
 from murmur_cli.models.weights import LocalWeights, PullProgress, pull_weights
-from murmur_cli.options import BatchOptions, ModelOptions, VadOptions
+from murmur_cli.options import BatchOptions, ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speech.vad import Vad
 
 __all__ = ["load_engine", "load_stream_engine"]
@@ -25,6 +25,7 @@ _WHISPER, _SCRIPTED = "whisper", "scripted"
 _VIBEVOICE = ("vibevoice_asr", "vibevoice")  # the transformers layout, the original one
 _STEP_PERCENT = 81  # of the files of a VibeVoice of 7B, at least, are read for every token
 _DEFAULT_OPTIONS = BatchOptions()
+_DEFAULT_SESSION = StreamOptions()
 
 
 def _load_gate() -> Vad:
@@ -70,6 +71,7 @@ def load_engine(
 def load_stream_engine(
     model: ModelOptions,
     *,
+    options: StreamOptions = _DEFAULT_SESSION,
     on_note: Callable[[str], None],
     on_progress: Callable[[PullProgress], None] | None = None,
     names_speakers: bool = True,
@@ -79,6 +81,7 @@ def load_stream_engine(
 
     Args:
         model: What was asked for; ``auto`` takes the best that this machine can run with the weights that it has.
+        options: What the engine will be asked: how long its context may be decides how much memory it takes.
         on_note: Hears which model ``auto`` chose, and why, and what else the user should know.
         on_progress: Hears how far a download is.
         names_speakers: Somebody wants to know who speaks.
@@ -101,9 +104,7 @@ def load_stream_engine(
         raise _refuse_kind(kind, name)
     from murmur_cli.models.vibevoice.streaming import load_vibevoice_stream  # noqa: PLC0415 - loads torch
 
-    return load_vibevoice_stream(
-        weights.folder, name=weights.name, weights_sha256=weights.sha256, model=model, vad=load_gate(), on_note=on_note
-    )
+    return load_vibevoice_stream(weights, model=model, options=options, vad=load_gate(), on_note=on_note)
 
 
 def _choose_name(model: ModelOptions, on_note: Callable[[str], None], *, is_live: bool) -> str:

@@ -14,7 +14,7 @@ from murmur_cli.options.run import COLORS, PROGRESS, RunOptions
 from murmur_cli.options.score import METRICS, NORMALIZERS, ScoreOptions
 from murmur_cli.options.speakers import MOST_SPEAKERS, SpeakerOptions
 from murmur_cli.options.speech import ChunkOptions, VadOptions
-from murmur_cli.options.stream import ON_LAG, PCM_FORMATS, CaptionOptions, StreamOptions
+from murmur_cli.options.stream import LONGEST_CONTEXT, ON_LAG, PCM_FORMATS, CaptionOptions, StreamOptions
 
 __all__ = [
     "CHANNELS",
@@ -23,6 +23,7 @@ __all__ = [
     "EVICT",
     "FORMATS",
     "LIVE_FORMATS",
+    "LONGEST_CONTEXT",
     "METRICS",
     "MOST_ROWS",
     "MOST_SPEAKERS",

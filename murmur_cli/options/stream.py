@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from murmur_cli.options.require import require
 
-__all__ = ["ON_LAG", "PCM_FORMATS", "CaptionOptions", "StreamOptions"]
+__all__ = ["LONGEST_CONTEXT", "ON_LAG", "PCM_FORMATS", "CaptionOptions", "StreamOptions"]
+
+LONGEST_CONTEXT = 60
+"""Minutes that ``--context-minutes`` may be at most; no model was trained on so many."""
 
 ON_LAG = ("wait", "skip")
 """What is done where decoding is slower than speech, as ``--on-lag`` spells it."""
@@ -24,11 +27,13 @@ class StreamOptions:
     ``save_audio`` is a WAV file for what is heard. ``microphone`` is the number, the name or a part of the name of one;
     None is the default one, where nothing else is heard. ``input_format`` says that the input has no header, and how
     its samples are written; without it, stdin is looked at. None for the rate or the channels: 16000 Hz, one. Where
-    drafts are shown, there is a new one after ``step`` seconds of audio, if there is time for it.
+    drafts are shown, there is a new one after ``step`` seconds of audio, if there is time for it. ``context_minutes``
+    is how much of the audio a model that hears live audio by itself has before it at most.
     """
 
     language: str | None = None
     context: str | None = None
+    context_minutes: float = 6.0
     on_lag: str = "wait"
     realtime: bool = False
     duration: float | None = None
@@ -40,6 +45,9 @@ class StreamOptions:
     step: float = 1.0
 
     def __post_init__(self) -> None:
+        sane = 1.0 <= self.context_minutes <= LONGEST_CONTEXT
+        problem = f"{self.context_minutes:g} is not from 1 to {LONGEST_CONTEXT} minutes"
+        require("--context-minutes", problem, "the models were trained on about 8", unless=sane)
         known = self.on_lag in ON_LAG
         require("--on-lag", f"no such way: {self.on_lag}", f"choose from {', '.join(ON_LAG)}", unless=known)
         sane = self.duration is None or 0.0 < self.duration < 1e9

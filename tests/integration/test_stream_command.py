@@ -91,6 +91,7 @@ def to_wav(pcm: bytes) -> bytes:
         (("--duration", "-1"), TONE, 2, "--duration"),
         (("--on-lag", "hurry"), TONE, 2, "--on-lag"),
         (("--step", "0"), TONE, 2, "--step"),
+        (("--context-minutes", "0.5"), TONE, 2, "--context-minutes"),
         (("--step", "2"), TONE, 2, "scripted shows no drafts"),
         (("--captions", "0", "-o", "a.txt"), TONE, 2, "between 1 and 1000"),
         (("--captions", "2"), TONE, 2, "stdout is no terminal"),

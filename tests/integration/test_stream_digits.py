@@ -15,6 +15,7 @@ from murmur_cli.engine import StreamSegment
 from murmur_cli.models.silero import load_silero
 from murmur_cli.models.vibevoice.silence import GATE_OPTIONS
 from murmur_cli.models.vibevoice.streaming import VibeVoiceStreamEngine, load_vibevoice_stream
+from murmur_cli.models.weights import pull_weights
 from murmur_cli.options import ModelOptions, StreamOptions
 
 pytestmark = [pytest.mark.data, pytest.mark.models]
@@ -28,10 +29,9 @@ RATE = 24_000
 @pytest.fixture(scope="module")
 def engine(models_dir: Path) -> VibeVoiceStreamEngine:
     return load_vibevoice_stream(
-        models_dir / "tiny-vibevoice-digits",
-        name="digits",
-        weights_sha256="0" * 64,
+        pull_weights(str(models_dir / "tiny-vibevoice-digits"), offline=True),
         model=ModelOptions(model="digits", device="cpu"),
+        options=StreamOptions(),
         vad=load_silero(GATE_OPTIONS),
         on_note=print,
     )
@@ -56,6 +56,30 @@ def test_words_and_speakers_of_live_sessions(engine: VibeVoiceStreamEngine, data
         n_right_words, n_right_speakers = n_right_words + right[0], n_right_speakers + right[1]
     assert n_errors <= 0.04 * n_words
     assert n_right_speakers >= 0.98 * n_right_words
+
+
+def test_speakers_keep_their_numbers_over_new_contexts(
+    engine: VibeVoiceStreamEngine, data_dir: Path, tmp_path: Path
+) -> None:
+    """A context that slides instead names 47 % of the speakers rightly."""
+    stem = stream_digits.write_digits(tmp_path, data=data_dir, seconds=240, n_speakers=3, seed=72)
+    samples, _ = soundfile.read(f"{stem}.wav", dtype="float32")
+    segments: list[StreamSegment] = []
+    contexts: list[float] = []
+    with engine.open(StreamOptions(context_minutes=1.0)) as decoder:
+        for at in range(0, len(samples), RATE):
+            segments += decoder.push(samples[at : at + RATE]).committed
+            contexts.append(decoder.context_s)
+        segments += decoder.finish().committed
+    assert max(contexts) <= 60.0
+    assert sum(after < before for before, after in pairwise(contexts)) >= 4
+    check_lines(segments)
+    reference = stream_digits.read_reference(Path(f"{stem}.seglst.json"))
+    hypothesis = [(word, segment.speaker) for segment in segments for word in segment.text.split()]
+    errors = stream_digits.count_plain_errors(reference, hypothesis)
+    n_words, n_speakers = stream_digits.count_right_speakers(reference, hypothesis)
+    assert errors.n_errors <= 0.04 * errors.n_words
+    assert n_speakers >= 0.95 * n_words
 
 
 def check_lines(segments: list[StreamSegment]) -> None:

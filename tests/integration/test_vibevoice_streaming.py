@@ -17,18 +17,23 @@ from torch import Tensor
 from vibevoice_models import add_geometry, make_network, token_id, write_original_layout, write_transformers_layout
 
 from murmur_cli.decode.decoder import Decoder
+from murmur_cli.decode.rollover import Rollover
 from murmur_cli.engine import StreamSegment, StreamUpdate
-from murmur_cli.errors import MurmurError, UsageError, WeightsError
+from murmur_cli.errors import DeviceError, MurmurError, UsageError, WeightsError
 from murmur_cli.models.load import load_stream_engine
 from murmur_cli.models.vibevoice import streaming as streaming_module
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, inspect_checkpoint, load_checkpoint
 from murmur_cli.models.vibevoice.geometry import Geometry, read_geometry
 from murmur_cli.models.vibevoice.interleave import ChunkText, Interleaver
+from murmur_cli.models.vibevoice.memory import Free
 from murmur_cli.models.vibevoice.overrun import MOST_TOKENS, cut_overrun
 from murmur_cli.models.vibevoice.prompt import encode_stream_prompt, strip_control_tokens
+from murmur_cli.models.vibevoice.rolling import ReadChunk, RollingContext
 from murmur_cli.models.vibevoice.silence import GATE_SAMPLES, SilenceGate
+from murmur_cli.models.vibevoice.stream_text import StreamPiece
 from murmur_cli.models.vibevoice.streaming import VibeVoiceStream, VibeVoiceStreamEngine, load_vibevoice_stream
 from murmur_cli.models.vibevoice.windows import Window
+from murmur_cli.models.weights import pull_weights
 from murmur_cli.options import ModelOptions, StreamOptions
 from murmur_cli.types import Samples, Span
 
@@ -91,7 +96,8 @@ class Loud:
 
 def record(checkpoint: Checkpoint, geometry: Geometry, audio: Samples, gate: SilenceGate | None = None) -> Recorder:
     recorder = Recorder(checkpoint, geometry)
-    play(VibeVoiceStream(checkpoint, geometry, recorder, gate), [audio])
+    context = RollingContext(recorder, checkpoint.vocabulary, Rollover(1000))
+    play(VibeVoiceStream(checkpoint, geometry, context, gate), [audio])
     return recorder
 
 
@@ -254,6 +260,121 @@ def test_cut_chunks_are_gaps(endless: Checkpoint) -> None:
         assert (gap.start, gap.end) in {(0.0, 70_400 / 24_000), (70_400 / 24_000, 100_000 / 24_000)}
 
 
+# --- sessions of several contexts
+
+
+class Listener(Recorder):
+    """Notes what a new context is built of."""
+
+    def __init__(self, checkpoint: Checkpoint, geometry: Geometry) -> None:
+        super().__init__(checkpoint, geometry)
+        self.heard: list[Tensor] = []
+        self.expected: list[list[int]] = []
+        self.parts = [self._embed(PROMPT)]
+        self._network = checkpoint.network
+        self.n_contexts = 1
+
+    def begin_again(self, chunks: Sequence[tuple[Tensor, Sequence[int]]]) -> None:
+        super().begin_again(chunks)
+        self.n_contexts += 1
+        self.parts = [self._embed(PROMPT)]
+        for features, tokens in chunks:
+            assert any(torch.equal(features, heard) for heard in self.heard)  # as it was encoded when it was heard
+            self.parts += [self._wrap(features), self._embed([*tokens, token_id("<|text_chunk_end|>")])]
+
+    def read(self, features: Tensor, *, is_silent: bool) -> ChunkText:
+        self.heard.append(features)
+        self.parts.append(self._wrap(features))
+        text = super().read(features, is_silent=is_silent)
+        if self.n_contexts > 1:
+            self.expected.append(self.write_plainly(len(text.tokens)))
+        self.parts.append(self._embed([*text.tokens, token_id("<|text_chunk_end|>")]))
+        return text
+
+    @torch.no_grad()
+    def write_plainly(self, n_tokens: int) -> list[int]:
+        """The next tokens, and what ends them: all that is in the context is read anew for each."""
+        tokens: list[int] = []
+        while len(tokens) <= n_tokens:
+            embedded = torch.cat([*self.parts, self._embed(tokens)], dim=1) if tokens else torch.cat(self.parts, dim=1)
+            hidden = self._network.model.language_model(inputs_embeds=embedded, use_cache=False).last_hidden_state
+            tokens.append(int(self._network.lm_head(hidden[0, -1]).argmax()))
+        return tokens
+
+    def _wrap(self, features: Tensor) -> Tensor:
+        begin, end = (self._embed([token_id(name)]) for name in ("<|object_ref_start|>", "<|object_ref_end|>"))
+        return torch.cat([begin, features[None], end], dim=1)
+
+
+def test_a_new_context_is_read_as_if_it_had_been_there_from_the_start(lively: Checkpoint) -> None:
+    listener = Listener(lively, SMALL)
+    context = RollingContext(listener, lively.vocabulary, Rollover(16))
+    play(VibeVoiceStream(lively, SMALL, context, None), [NOISE[: 30 * SMALL.chunk_samples]])
+    assert listener.n_contexts >= 2
+    written = [text for text in listener.written[-len(listener.expected) :] if text.fault is None]
+    ends = {token_id("<|text_chunk_end|>"), lively.vocabulary.end}
+    assert [list(text.tokens) for text in written] == [tokens[:-1] for tokens in listener.expected]
+    assert {tokens[-1] for tokens in listener.expected} <= ends
+    assert len({text.tokens for text in written}) > 2
+
+
+@settings(max_examples=4)
+@given(cuts=st.lists(st.integers(0, 160_000), max_size=8))
+def test_any_split_commits_the_same_over_new_contexts(lively: Checkpoint, cuts: list[int]) -> None:
+    audio = NOISE[:160_000]
+    borders = [0, *sorted(cuts), len(audio)]
+    played = []
+    for blocks in ([audio], [audio[a:b] for a, b in pairwise(borders)]):
+        recorder = Recorder(lively, SMALL)
+        context = RollingContext(recorder, lively.vocabulary, Rollover(16))
+        played.append(play(VibeVoiceStream(lively, SMALL, context, None), blocks))
+        assert len(recorder.written) > 16
+        assert context.n_held <= 16
+    assert played[0] == played[1]
+    check_times(played[0].committed, len(audio) / 24_000)
+
+
+def test_the_context_never_holds_more_than_was_asked_for(lively: Checkpoint) -> None:
+    engine = make_engine(lively, Geometry(22, 0))
+    most = 0.0
+    with engine.open(StreamOptions(context_minutes=1.0)) as stream:
+        for _ in range(30):
+            stream.push(NOISE[: 22 * 3200])
+            most = max(most, stream.context_s)
+    assert 55.0 < most <= 60.0
+    with (
+        pytest.raises(UsageError) as caught,
+        make_engine(lively, Geometry(60, 0)).open(StreamOptions(context_minutes=1)),
+    ):
+        pass
+    assert caught.value.where == "--context-minutes"
+
+
+class HeldBack:
+    """Plays a ``RollingContext`` with two pieces for each chunk, and one that is held back to the end."""
+
+    def read(self, features: Tensor, *, is_silent: bool) -> ReadChunk:
+        return ReadChunk((StreamPiece("one", None, True), StreamPiece(" two", None, False)), None)
+
+    def finish(self) -> list[StreamPiece]:
+        return [StreamPiece(" three", None, False)]
+
+
+@pytest.mark.parametrize("geometry", [SMALL, Geometry(2, 0)], ids=str)
+@pytest.mark.parametrize("n_samples", [3000, 12_800, 14_000])
+def test_what_was_held_back_comes_after_what_was_committed(
+    lively: Checkpoint, geometry: Geometry, n_samples: int
+) -> None:
+    stream = VibeVoiceStream(lively, geometry, HeldBack(), None)  # type: ignore[arg-type]
+    committed = play(stream, [NOISE[:n_samples]]).committed
+    assert committed[-1].text == " three"
+    assert committed[-1].end == n_samples / 24_000
+    has_time = geometry.lookahead_frames or n_samples % geometry.chunk_samples  # else its chunk was committed before
+    assert committed[-1].start < committed[-1].end or not has_time
+    for left, right in pairwise(committed):
+        assert left.start < left.end <= right.start + 1e-9
+
+
 # --- what the model is told
 
 
@@ -323,6 +444,28 @@ def write_geometry(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps({key: value for key, value in fields.items() if value != "absent"}))
 
 
+def load(folder: Path, options: StreamOptions | None = None) -> VibeVoiceStreamEngine:
+    return load_vibevoice_stream(
+        pull_weights(str(folder), offline=True),
+        model=ModelOptions(model=str(folder), device="cpu"),
+        options=options or StreamOptions(),
+        vad=None,
+        on_note=print,
+    )
+
+
+def test_a_model_that_does_not_fit_is_refused_before_it_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = add_geometry(write_transformers_layout(tmp_path))
+    monkeypatch.setattr(streaming_module, "measure_free", lambda _: Free("cpu", 80_000_000))
+    load(folder, StreamOptions(context_minutes=1.0))  # 25 MB
+    monkeypatch.setattr(streaming_module, "load_checkpoint", None)
+    with pytest.raises(DeviceError) as caught:
+        load(folder, StreamOptions(context_minutes=60.0))
+    assert (caught.value.exit_code, caught.value.where) == (5, "--context-minutes")
+
+
 def refuse(folder: Path, kind: type[MurmurError]) -> str:
     options = ModelOptions(model=str(folder), device="cpu")
     with pytest.raises(kind) as caught:
@@ -386,9 +529,8 @@ def test_a_tokenizer_without_the_end_of_a_chunk(tmp_path: Path) -> None:
     folder = add_geometry(write_transformers_layout(tmp_path))
     path = folder / "tokenizer.json"
     path.write_text(path.read_text(encoding="utf-8").replace("<|text_chunk_end|>", "<|text_chunk_over|>"))
-    options = ModelOptions(model="tiny", device="cpu")
     with pytest.raises(WeightsError, match="text_chunk_end"):
-        load_vibevoice_stream(folder, name="tiny", weights_sha256="", model=options, vad=None, on_note=print)
+        load(folder)
 
 
 def test_a_model_for_recordings_is_refused_before_it_is_fetched() -> None:

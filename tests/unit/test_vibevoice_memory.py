@@ -9,9 +9,11 @@ from pathlib import Path
 import pytest
 import torch
 
-from murmur_cli.errors import DeviceError
+from murmur_cli.errors import DeviceError, UsageError
+from murmur_cli.models.vibevoice.geometry import Geometry
 from murmur_cli.models.vibevoice.memory import Free, MemoryPlan, ModelSize, measure_free, plan_batch_size, refuse_slow
 from murmur_cli.models.vibevoice.network import make_outline, measure_size
+from murmur_cli.models.vibevoice.session_size import check_fit, count_chunks
 
 GB = 10**9
 ENCODER = {
@@ -175,3 +177,58 @@ def test_free_memory_is_what_the_system_says(tmp_path: Path) -> None:
 def test_free_memory_of_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(torch.cuda, "mem_get_info", lambda device: (7 * GB + device.index, 80 * GB))
     assert measure_free(torch.device("cuda", 1)) == Free("cuda", 7 * GB + 1)
+
+
+# --- live, with a context
+
+LONG, SHORT = Geometry(22, 4), Geometry(15, 4)
+
+
+@pytest.mark.parametrize(
+    ("minutes", "geometry", "n_chunks"),
+    [(6, LONG, 122), (2, LONG, 40), (6, SHORT, 180), (1, LONG, 20), (60, LONG, 1227)],
+)
+def test_a_context_holds_whole_chunks(minutes: float, geometry: Geometry, n_chunks: int) -> None:
+    assert count_chunks(minutes, geometry) == n_chunks
+    assert n_chunks * geometry.chunk_samples <= minutes * 60 * 24_000 < (n_chunks + 1) * geometry.chunk_samples
+
+
+def test_a_context_that_is_too_short_for_its_chunks() -> None:
+    with pytest.raises(UsageError, match="--context-minutes") as caught:
+        count_chunks(2.0, Geometry(75, 4))  # 10 s
+    assert "2.7" in str(caught.value.hint)
+    count_chunks(2.7, Geometry(75, 4))
+
+
+def fit(free: Free, *, kind: str = "7B", minutes: float = 6.0) -> None:
+    check_fit(published(kind), LONG, n_prompt=31, most=count_chunks(minutes, LONG), itemsize=2, free=free)
+
+
+def test_what_fits_on_a_gpu_of_24_gb_and_what_does_not() -> None:
+    fit(Free("cuda", 24 * GB))
+    fit(Free("cuda", 24 * GB), minutes=10)
+    fit(Free("cuda", 10 * GB), kind="1.5B")
+    with pytest.raises(DeviceError, match=r"2\d\.\d GB are needed .* 21\.6 GB can be used") as caught:
+        fit(Free("cuda", 24 * GB), minutes=60)
+    assert (caught.value.exit_code, caught.value.where) == (5, "--context-minutes")
+
+
+@pytest.mark.parametrize("free", [Free("cuda", 16 * GB), Free("cpu", 16 * GB)])
+def test_a_model_that_fits_with_no_context_is_refused_for_itself(free: Free) -> None:
+    with pytest.raises(DeviceError) as caught:
+        fit(free)
+    assert caught.value.where == "--model"
+    assert ("--device cpu" in str(caught.value.hint)) == (free.kind == "cuda")
+
+
+def test_a_context_is_as_large_as_what_can_be_said_in_it() -> None:
+    """122 chunks of 26 frames, 3 marks and 12 tokens a second, and a quarter more; 32 of them are read at once."""
+    n_chunk = 26 + 3 + 41
+    context, work = (
+        (31 + 122 * n_chunk) * 125 // 100 * 57_344,
+        (31 + 32 * n_chunk) * ((3 * 18_944 + 6 * 3584) * 2 + 57_344),
+    )
+    needed = published("7B").n_parameters * 2 + context + work + 1_500_000_000
+    fit(Free("cuda", -(-needed * 10 // 9)))
+    with pytest.raises(DeviceError):
+        fit(Free("cuda", -(-needed * 10 // 9) - 10))

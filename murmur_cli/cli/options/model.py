@@ -8,7 +8,19 @@ import typer
 
 from murmur_cli.options import EVICT
 
-__all__ = ["AcousticNoise", "BatchSize", "Context", "Device", "Dtype", "Evict", "Force", "Language", "Model", "Offline"]
+__all__ = [
+    "AcousticNoise",
+    "BatchSize",
+    "Context",
+    "ContextMinutes",
+    "Device",
+    "Dtype",
+    "Evict",
+    "Force",
+    "Language",
+    "Model",
+    "Offline",
+]
 
 _PANEL = "Model"
 
@@ -54,6 +66,15 @@ Context = Annotated[
         "--context",
         help="What the model should know: names, topic; @FILE reads it from a file.",
         metavar="TEXT",
+        rich_help_panel=_PANEL,
+    ),
+]
+ContextMinutes = Annotated[
+    float,
+    typer.Option(
+        "--context-minutes",
+        help="What a model that hears live audio has before it at most; older things go, speakers stay.",
+        metavar="MIN",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -1,7 +1,8 @@
-"""The interleaved decoder: audio and text of one chunk after the other, in one context that is only added to.
+"""The interleaved decoder: audio and text of one chunk after the other, in one context.
 
-What is still to be read, the prompt or a chunk's end mark, is put in front of the next chunk's audio: that is the same
-text at the same positions, and one forward less.
+The context is only added to, until it begins anew with some of its chunks. What is still to be read, the prompt or a
+chunk's end mark, is put in front of the next chunk's audio: that is the same text at the same positions, and one
+forward less.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ class ChunkText:
 
 
 class Interleaver:
-    """One session's context. Its memory grows with the session.
+    """One session's context. Its memory grows with what it holds.
 
     Args:
         decoder: The language model.
@@ -50,6 +51,7 @@ class Interleaver:
         self._stops = (chunk_end, vocabulary.end)  # the end of a text ends the chunk, not the session
         self._seconds = seconds
         self._pending = list(prompt)
+        self._n_prompt = len(self._pending)
         self._cache = GrowingCache(decoder.cache_shape, device=decoder.device)
 
     @property
@@ -79,6 +81,25 @@ class Interleaver:
         self._cache.crop(n_before)
         self._pending = [*kept, self._chunk_end]
         return ChunkText(tuple(kept), fault)
+
+    @torch.no_grad()
+    def begin_again(self, chunks: Sequence[tuple[Tensor, Sequence[int]]]) -> None:
+        """Forget all but the prompt, and read some chunks anew.
+
+        Args:
+            chunks: Each as it was heard, shape [n_frames, H], and what is written for it.
+        """
+        assert self._cache.n_held >= self._n_prompt, "something was read"
+        self._cache.crop(self._n_prompt)
+        self._pending = []
+        parts: list[Tensor] = []
+        for features, tokens in chunks:
+            heard = features.to(self._decoder.device)[None]
+            parts += [self._embed([*self._pending, self._vocabulary.audio_begin]), heard]
+            parts.append(self._embed([self._vocabulary.audio_end, *tokens]))
+            self._pending = [self._chunk_end]
+        if parts:
+            self._feed(torch.cat(parts, dim=1))
 
     def close(self) -> None:
         """Give the memory back."""

@@ -18,10 +18,22 @@ import torch
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.vibevoice.frames import PIECE_SAMPLES
 
-__all__ = ["Free", "MemoryPlan", "ModelSize", "measure_free", "plan_batch_size", "refuse_slow"]
+__all__ = [
+    "RESERVE_BYTES",
+    "Free",
+    "MemoryPlan",
+    "ModelSize",
+    "count_usable",
+    "format_gigabytes",
+    "measure_free",
+    "plan_batch_size",
+    "refuse_slow",
+]
+
+RESERVE_BYTES = {"cpu": 0, "cuda": 1_500_000_000}
+"""What a kind of device takes for itself: the CUDA context, kernels' workspaces, fragmentation."""
 
 _MOST_ROWS = {"cpu": 8, "cuda": 32}  # for auto: more rows hardly make a run faster
-_RESERVE_BYTES = {"cpu": 0, "cuda": 1_500_000_000}  # the CUDA context, kernels' workspaces, fragmentation
 _USABLE_PERCENT = 90
 
 # What a CPU cannot beat: all weights of the decoder pass through it for every token.
@@ -110,9 +122,9 @@ def plan_batch_size(
     """
     weights = size.n_parameters * itemsize
     work = size.work_bytes(n_prompt, itemsize=itemsize)
-    reserve, most = _RESERVE_BYTES[free.kind], _MOST_ROWS[free.kind]
+    reserve, most = RESERVE_BYTES[free.kind], _MOST_ROWS[free.kind]
     row = size.kv_bytes(capacity, itemsize=itemsize)
-    usable = free.n_bytes * _USABLE_PERCENT // 100
+    usable = count_usable(free)
     n_fitting = max(0, usable - weights - work - reserve) // row
     n_rows = requested or min(max(n_fitting, 1), most)
     plan = MemoryPlan(
@@ -121,6 +133,11 @@ def plan_batch_size(
     if n_rows > n_fitting:
         raise _explain_lack(plan, usable=usable, n_fitting=n_fitting, kind=free.kind)
     return plan
+
+
+def count_usable(free: Free) -> int:
+    """Say how many of the free bytes a run may take."""
+    return free.n_bytes * _USABLE_PERCENT // 100
 
 
 def measure_free(device: torch.device, *, meminfo: Path = Path("/proc/meminfo")) -> Free:
@@ -154,9 +171,9 @@ def refuse_slow(step_bytes: int, *, where: str) -> None:
     if slowness <= _SLOWEST:
         return
     problem = (
-        f"on a CPU it takes at least {slowness:.1f} times as long as the audio: {_gigabytes(step_bytes)} are read for"
-        f" every token, {_TOKENS_PER_S} tokens are written for a second of speech, and {_gigabytes(_CPU_BYTES_PER_S)}"
-        " can be read in a second"
+        f"on a CPU it takes at least {slowness:.1f} times as long as the audio: {format_gigabytes(step_bytes)} are read"
+        f" for every token, {_TOKENS_PER_S} tokens are written for a second of speech, and"
+        f" {format_gigabytes(_CPU_BYTES_PER_S)} can be read in a second"
     )
     raise DeviceError(
         problem, where=where, hint="choose a GPU or a smaller --model, or run it all the same with --force"
@@ -164,9 +181,13 @@ def refuse_slow(step_bytes: int, *, where: str) -> None:
 
 
 def _explain_lack(plan: MemoryPlan, *, usable: int, n_fitting: int, kind: str) -> DeviceError:
-    parts = f"weights {_gigabytes(plan.weights)}, {plan.batch_size} x memory of a chunk {_gigabytes(plan.kv)}"
-    parts += f", work {_gigabytes(plan.work)}" + (f", reserve {_gigabytes(plan.reserve)}" if plan.reserve else "")
-    problem = f"{_gigabytes(plan.total)} are needed ({parts}), but {_gigabytes(usable)} can be used"
+    parts = (
+        f"weights {format_gigabytes(plan.weights)}, {plan.batch_size} x memory of a chunk {format_gigabytes(plan.kv)}"
+    )
+    parts += f", work {format_gigabytes(plan.work)}" + (
+        f", reserve {format_gigabytes(plan.reserve)}" if plan.reserve else ""
+    )
+    problem = f"{format_gigabytes(plan.total)} are needed ({parts}), but {format_gigabytes(usable)} can be used"
     if n_fitting:
         return DeviceError(problem, where="--batch-size", hint=f"give {n_fitting} or less, or auto")
     if plan.weights + plan.reserve < usable:
@@ -175,5 +196,6 @@ def _explain_lack(plan: MemoryPlan, *, usable: int, n_fitting: int, kind: str) -
     return DeviceError(problem, where="--model", hint=hint)
 
 
-def _gigabytes(n_bytes: int) -> str:
+def format_gigabytes(n_bytes: int) -> str:
+    """Write a size for a message."""
     return f"{n_bytes / 1e9:.1f} GB"

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from murmur_cli.decode.follow import Decode, TextFollower
 from murmur_cli.types import LocalSpeaker
 
-__all__ = ["StreamPiece", "StreamText"]
+__all__ = ["SpeakerTag", "StreamPiece", "StreamText", "find_tags"]
 
 _TAG = re.compile(r"\s*\n[ \t]*Speaker[ \t]*([0-9]{1,3})[ \t]*:[ \t]*")
 _BREAK = re.compile(r"\s*\n\s*")
@@ -39,6 +39,25 @@ class StreamPiece:
     starts_line: bool
 
 
+@dataclass(frozen=True, slots=True)
+class SpeakerTag:
+    """Where in a text somebody begins to speak: the tag's place, and how it is written."""
+
+    start: int
+    speaker: LocalSpeaker
+    spelling: str
+
+    def spell(self, speaker: LocalSpeaker) -> str:
+        """Write it for somebody else."""
+        return re.sub("[0-9]+", str(speaker), self.spelling)
+
+
+def find_tags(text: str, *, begins: bool = False) -> list[SpeakerTag]:
+    """Find the tags in a chunk's text; ``begins`` says that the session begins with it, and so a line."""
+    tags = _TAG.finditer("\n" + text if begins else text)
+    return [SpeakerTag(max(tag.start() - begins, 0), LocalSpeaker(int(tag.group(1))), tag.group()) for tag in tags]
+
+
 class StreamText:
     """Reads the text of one session, token by token; what was given out never changes.
 
@@ -51,6 +70,11 @@ class StreamText:
         self._rest = "\n"  # a session begins with a line
         self._speaker: LocalSpeaker | None = None
         self._starts_line = True
+
+    @property
+    def speaker(self) -> LocalSpeaker | None:
+        """Who speaks at the end of what was given out."""
+        return self._speaker
 
     def read(self, tokens: Sequence[int]) -> list[StreamPiece]:
         """Give the text that is settled with the tokens of the next chunk."""

@@ -1,13 +1,12 @@
 """The VibeVoice engine, live: chunk by chunk in one context, so that who speaks keeps their number.
 
-What a session commits depends on its audio and the options alone, however the audio comes in. The context is only
-added to, and its memory grows with the session: some 15 MB a minute for the model of 1.5B, 30 MB for that of 7B. There
-is no end to a session but that of the memory; the models were trained on some minutes.
+What a session commits depends on its audio and the options alone, however the audio comes in. There is no end to a
+session: when the context is full, a new one is built of the chunks that tell whose number is whose, and the last ones.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -16,6 +15,7 @@ import torch
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 from murmur_cli.decode.decoder import Decoder
+from murmur_cli.decode.rollover import Rollover
 from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
@@ -24,12 +24,15 @@ from murmur_cli.models.vibevoice.features import encode_audio
 from murmur_cli.models.vibevoice.frames import SAMPLE_RATE
 from murmur_cli.models.vibevoice.geometry import Geometry, read_geometry
 from murmur_cli.models.vibevoice.interleave import Interleaver
-from murmur_cli.models.vibevoice.memory import refuse_slow
+from murmur_cli.models.vibevoice.memory import measure_free, refuse_slow
 from murmur_cli.models.vibevoice.prompt import check_wishes, encode_stream_prompt, make_extra_info, strip_control_tokens
+from murmur_cli.models.vibevoice.rolling import RollingContext
+from murmur_cli.models.vibevoice.session_size import check_fit, count_chunks
 from murmur_cli.models.vibevoice.silence import GATE_SAMPLES, SilenceGate
-from murmur_cli.models.vibevoice.stream_text import StreamPiece, StreamText
-from murmur_cli.models.vibevoice.vocabulary import find_chunk_end
+from murmur_cli.models.vibevoice.stream_text import StreamPiece
+from murmur_cli.models.vibevoice.vocabulary import Vocabulary, find_chunk_end
 from murmur_cli.models.vibevoice.windows import Window, WindowCutter
+from murmur_cli.models.weights import LocalWeights
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.options import ModelOptions, StreamOptions
 from murmur_cli.speech.vad import Vad
@@ -41,22 +44,20 @@ _UNGAINED = 1.0  # live audio is heard as it is
 
 
 def load_vibevoice_stream(
-    folder: Path,
+    weights: LocalWeights,
     *,
-    name: str,
-    weights_sha256: str,
     model: ModelOptions,
+    options: StreamOptions,
     vad: Vad | None,
     on_note: Callable[[str], None],
 ) -> VibeVoiceStreamEngine:
-    """Load a VibeVoice-ASR that streams.
+    """Load a VibeVoice-ASR that streams, after it is clear that it fits.
 
     Args:
-        folder: A checkpoint in the transformers layout or the original one, with a preprocessor_config.json that says
+        weights: A checkpoint in the transformers layout or the original one, with a preprocessor_config.json that says
             how it streams.
-        name: What to call it in a transcript.
-        weights_sha256: What its weights are known by.
         model: How it runs.
+        options: What it will be asked: how long its context may be decides how much memory it takes.
         vad: Finds speech; in windows without any the model is not asked. None: it always is.
         on_note: Hears what the user should know.
 
@@ -65,16 +66,21 @@ def load_vibevoice_stream(
         WeightsError: A file is missing or damaged.
         DeviceError: There is no such device, or it has too little memory, or is too slow.
     """
-    geometry = read_geometry(folder)
+    geometry = read_geometry(weights.folder)
     place = choose_device(model.device)
     dtype = choose_dtype(model.dtype, place)
-    blueprint = inspect_checkpoint(folder, streams=True)
-    find_chunk_end(blueprint.vocabulary, where=folder)
+    blueprint = inspect_checkpoint(weights.folder, streams=True)
+    find_chunk_end(blueprint.vocabulary, where=weights.folder)
     if place.type == "cpu" and not model.force:
-        refuse_slow(blueprint.size.n_step_parameters * dtype.itemsize, where=name)
+        refuse_slow(blueprint.size.n_step_parameters * dtype.itemsize, where=weights.name)
+    prompt = _write_prompt(blueprint.vocabulary, options)
+    most = count_chunks(options.context_minutes, geometry)
+    check_fit(
+        blueprint.size, geometry, n_prompt=len(prompt), most=most, itemsize=dtype.itemsize, free=measure_free(place)
+    )
     checkpoint = load_checkpoint(blueprint, device=place, dtype=dtype)
     precision = str(dtype).removeprefix("torch.")
-    info = EngineInfo(model=name, weights_sha256=weights_sha256, device=str(place), precision=precision)
+    info = EngineInfo(model=weights.name, weights_sha256=weights.sha256, device=str(place), precision=precision)
     return VibeVoiceStreamEngine(checkpoint, geometry, info, vad=vad, on_note=on_note)
 
 
@@ -127,27 +133,30 @@ class VibeVoiceStreamEngine:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
 
         Raises:
-            UsageError: There is no such language.
+            UsageError: There is no such language, or the context is too short for this model.
         """
-        context = Interleaver(
+        check_wishes(options.context, language=options.language, on_note=self._on_note)
+        vocabulary = self._checkpoint.vocabulary
+        interleaver = Interleaver(
             self._decoder,
-            self._checkpoint.vocabulary,
-            prompt=self._write_prompt(options),
+            vocabulary,
+            prompt=_write_prompt(vocabulary, options),
             chunk_end=self._chunk_end,
             seconds=self._geometry.window_samples / SAMPLE_RATE,
         )
+        rollover = Rollover(count_chunks(options.context_minutes, self._geometry))
+        context = RollingContext(interleaver, vocabulary, rollover)
         gate = None if self._vad is None else SilenceGate(self._vad)
         try:
             yield VibeVoiceStream(self._checkpoint, self._geometry, context, gate)
         finally:
             context.close()
 
-    def _write_prompt(self, options: StreamOptions) -> list[int]:
-        check_wishes(options.context, language=options.language, on_note=self._on_note)
-        language = None if options.language is None else find_language(options.language, codes=LANGUAGES)
-        context, _ = strip_control_tokens(options.context or "")
-        extra_info = make_extra_info(context, language=language)
-        return encode_stream_prompt(self._checkpoint.vocabulary, extra_info=extra_info)
+
+def _write_prompt(vocabulary: Vocabulary, options: StreamOptions) -> list[int]:
+    language = None if options.language is None else find_language(options.language, codes=LANGUAGES)
+    context, _ = strip_control_tokens(options.context or "")
+    return encode_stream_prompt(vocabulary, extra_info=make_extra_info(context, language=language))
 
 
 class VibeVoiceStream:
@@ -161,15 +170,24 @@ class VibeVoiceStream:
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, geometry: Geometry, context: Interleaver, gate: SilenceGate | None
+        self, checkpoint: Checkpoint, geometry: Geometry, context: RollingContext, gate: SilenceGate | None
     ) -> None:
         self._checkpoint = checkpoint
         self._n_chunk = geometry.chunk_samples
         self._context = context
         self._gate = gate
         self._windows = WindowCutter(geometry, n_before=GATE_SAMPLES)
-        self._text = StreamText(checkpoint.vocabulary.decode_text)
-        self._last = (0.0, 0.0)  # start and end of the newest chunk, in seconds
+        self._end = 0.0  # of the newest chunk, in seconds
+
+    @property
+    def chunk_s(self) -> float:
+        """Seconds of a chunk."""
+        return self._n_chunk / SAMPLE_RATE
+
+    @property
+    def context_s(self) -> float:
+        """Seconds of audio that the context holds."""
+        return self._context.n_held * self.chunk_s
 
     def push(self, samples: Samples) -> StreamUpdate:
         """Hear on, and commit the chunks whose windows are whole.
@@ -180,7 +198,7 @@ class VibeVoiceStream:
         Raises:
             DeviceError: The device is out of memory.
         """
-        return _join(self._decode(window) for window in self._windows.push(samples))
+        return _join([self._decode(window) for window in self._windows.push(samples)])
 
     def draft(self) -> StreamDraft | None:
         """Nothing: what is said is committed chunk by chunk."""
@@ -192,28 +210,30 @@ class VibeVoiceStream:
         Raises:
             DeviceError: The device is out of memory.
         """
-        rest = _join(self._decode(window) for window in self._windows.finish())
-        held = _place(self._text.finish(), *self._last)
-        return StreamUpdate((*rest.committed, *held), rest.gaps)
+        windows = list(self._windows.finish())
+        if not windows:  # the last chunk is committed: nothing of its time is left
+            return StreamUpdate(tuple(_place(self._context.finish(), self._end, self._end)))
+        return _join([self._decode(window, is_last=window is windows[-1]) for window in windows])
 
-    def _decode(self, window: Window) -> StreamUpdate:
-        start = window.index * self._n_chunk
-        end = start + min(self._n_chunk, window.n_heard)
-        self._last = start / SAMPLE_RATE, end / SAMPLE_RATE
+    def _decode(self, window: Window, *, is_last: bool = False) -> StreamUpdate:
+        first = window.index * self._n_chunk
+        start, end = (n / SAMPLE_RATE for n in (first, first + min(self._n_chunk, window.n_heard)))
+        self._end = end
         is_silent = self._gate is not None and self._gate.is_silent(window)
         try:
             features = encode_audio(self._checkpoint, window.samples, gain=_UNGAINED)
             answer = self._context.read(features, is_silent=is_silent)
         except torch.OutOfMemoryError as error:
-            problem = f"the GPU is out of memory after {end / SAMPLE_RATE / 60:.1f} minutes of a session"
+            problem = f"the GPU is out of memory after {end / 60:.1f} minutes of a session"
             raise DeviceError(
-                problem, where="--device", hint="begin a new session, or choose a smaller --model"
+                problem, where="--device", hint="give a shorter --context-minutes, or choose a smaller --model"
             ) from error
-        gaps = () if answer.fault is None else (Gap(*self._last, answer.fault),)
-        return StreamUpdate(tuple(_place(self._text.read(answer.tokens), *self._last)), gaps)
+        gaps = () if answer.fault is None else (Gap(start, end, answer.fault),)
+        pieces = [*answer.pieces, *(self._context.finish() if is_last else ())]
+        return StreamUpdate(tuple(_place(pieces, start, end)), gaps)
 
 
-def _join(updates: Iterable[StreamUpdate]) -> StreamUpdate:
+def _join(updates: Sequence[StreamUpdate]) -> StreamUpdate:
     committed: list[StreamSegment] = []
     gaps: list[Gap] = []
     for update in updates:
