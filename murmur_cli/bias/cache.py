@@ -11,7 +11,6 @@ import dataclasses
 import hashlib
 import json
 import os
-import unicodedata
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,7 +18,7 @@ import platformdirs
 
 from murmur_cli.bias.allocation import AllocationOptions, Phrase, allocate
 from murmur_cli.bias.graph import build_graph
-from murmur_cli.bias.index import TokenClasses, TokenIndex, classify_tokens, index_vocabulary
+from murmur_cli.bias.index import TokenClasses, TokenIndex, classify_tokens, identify, index_vocabulary
 from murmur_cli.bias.keywords import KeywordList
 from murmur_cli.bias.mbias import FORMAT, Compiled, read_classes, read_compiled, save_compiled, write_classes
 from murmur_cli.bias.packed import BiasList
@@ -30,6 +29,7 @@ __all__ = ["CachedList", "ListCache", "clear_cache", "default_folder", "find_odd
 
 _SUFFIX = ".mbias"
 _COMMON_RANK = 1_000
+_ANY = 2**31
 _LARGE = 10_000  # tokens, from which on their ranks say something about words
 
 
@@ -80,14 +80,15 @@ class ListCache:
         """Everything about the vocabulary that compiling needs; made once."""
         if self._index is None:
             self._index = index_vocabulary(self._vocabulary)
-            self._classes = self._classes or self._index.classes
         return self._index
 
     def _read(self, sha256: str) -> BiasList | None:
-        if self._folder is not None:
+        path = self._folder / (sha256 + _SUFFIX) if self._folder else None
+        if path is not None and path.exists():
+            classes = self.classes()
             with contextlib.suppress(OSError, ValueError):
-                graph = read_compiled(self._folder / (sha256 + _SUFFIX), n_tokens=len(self._vocabulary.pieces)).graph
-                if (graph.sha256, graph.vocabulary) == (sha256, self._vocabulary.sha256):
+                graph = read_compiled(path, n_tokens=classes.n_tokens, n_cuts=len(classes.likely)).graph
+                if (graph.sha256, graph.vocabulary) == (sha256, classes.sha256):
                     return graph
         return None
 
@@ -107,9 +108,9 @@ class ListCache:
     def _read_classes(self) -> TokenClasses:
         if self._folder is None:
             return classify_tokens(self._vocabulary)
-        path = self._folder / f"{_hash_classes(self._vocabulary)}.tokens"
+        path = self._folder / f"{identify(self._vocabulary)}.tokens"
         with contextlib.suppress(OSError, ValueError):
-            classes = read_classes(path, sha256=self._vocabulary.sha256)
+            classes = read_classes(path, sha256=identify(self._vocabulary))
             if classes.n_tokens == len(self._vocabulary.pieces):
                 return classes
         classes = self._index.classes if self._index else classify_tokens(self._vocabulary)
@@ -159,7 +160,7 @@ def clear_cache(folder: Path) -> int:
 def _describe(path: Path) -> CachedList:
     n_phrases = None
     with contextlib.suppress(OSError, ValueError):
-        n_phrases = read_compiled(path, n_tokens=2**31 - 1).graph.n_phrases
+        n_phrases = read_compiled(path, n_tokens=_ANY, n_cuts=_ANY).graph.n_phrases
     return CachedList(path, path.stat().st_size, n_phrases)
 
 
@@ -169,9 +170,5 @@ def _is_common(text: str, vocabulary: Vocabulary) -> bool:
 
 
 def _hash(keywords: KeywordList, vocabulary: Vocabulary, options: AllocationOptions) -> str:
-    parts = [FORMAT, unicodedata.unidata_version, keywords.sha256, vocabulary.sha256, *dataclasses.astuple(options)]
+    parts = [FORMAT, keywords.sha256, identify(vocabulary), *dataclasses.astuple(options)]
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()
-
-
-def _hash_classes(vocabulary: Vocabulary) -> str:
-    return hashlib.sha256(json.dumps([FORMAT, unicodedata.unidata_version, vocabulary.sha256]).encode()).hexdigest()

@@ -7,6 +7,8 @@ bytes that begin one. A token whose bytes are in no text counts as one that stan
 from __future__ import annotations
 
 import bisect
+import hashlib
+import unicodedata
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -18,7 +20,16 @@ from murmur_cli.bias.fold import find_spellings, fold, is_border, is_word
 from murmur_cli.bias.partial import BROKEN, PartialTable, RootLevel, build_partial_table
 from murmur_cli.bias.vocabulary import Vocabulary
 
-__all__ = ["KEEP", "N_HEADLESS", "TokenClasses", "TokenIndex", "TokenParts", "classify_tokens", "index_vocabulary"]
+__all__ = [
+    "KEEP",
+    "N_HEADLESS",
+    "TokenClasses",
+    "TokenIndex",
+    "TokenParts",
+    "classify_tokens",
+    "identify",
+    "index_vocabulary",
+]
 
 KEEP = -1
 """After a token that only ends a character, the state depends on the state before."""
@@ -48,7 +59,7 @@ class TokenClasses:
         is_word: The same, the class of the character that the head completes, or would probably: of what follows
             the state. By ``outcome`` but for row 0, which holds the class of the token's own first character.
         likely: By number of a cut character, the class that it counts as where it breaks off.
-        sha256: Of the vocabulary.
+        sha256: Of the vocabulary, with the version of Unicode that its characters are sorted by.
     """
 
     column: npt.NDArray[np.int16]
@@ -114,7 +125,7 @@ def index_vocabulary(vocabulary: Vocabulary) -> TokenIndex:
     """Read all tokens of a vocabulary, once per run: it takes a second or two for the largest ones."""
     partial = build_partial_table()
     parts = [_read_token(piece) if piece else None for piece in vocabulary.pieces]
-    index = TokenIndex(parts, partial, _classify(parts, partial, vocabulary.sha256))
+    index = TokenIndex(parts, partial, _classify(parts, partial, identify(vocabulary)))
     inner: defaultdict[str, list[int]] = defaultdict(list)
     for token, each in enumerate(parts):
         if each is not None:
@@ -130,7 +141,12 @@ def index_vocabulary(vocabulary: Vocabulary) -> TokenIndex:
 def classify_tokens(vocabulary: Vocabulary) -> TokenClasses:
     """Read all tokens of a vocabulary as far as scoring needs them."""
     parts = [_read_token(piece) if piece else None for piece in vocabulary.pieces]
-    return _classify(parts, build_partial_table(), vocabulary.sha256)
+    return _classify(parts, build_partial_table(), identify(vocabulary))
+
+
+def identify(vocabulary: Vocabulary) -> str:
+    """The sha256 of all that ``TokenClasses`` depend on."""
+    return hashlib.sha256(f"{unicodedata.unidata_version} {vocabulary.sha256}".encode()).hexdigest()
 
 
 def _read_token(piece: bytes) -> TokenParts | None:

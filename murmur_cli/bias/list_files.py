@@ -18,7 +18,9 @@ from murmur_cli.errors import UsageError
 __all__ = ["load_keywords", "parse_phrase"]
 
 _MOST_BYTES = 64 * 2**20
+_TABLE_HINT = "the columns are phrase and, if wanted, weight, aliases (a | b) and open (true or false)"
 _MOST_ON_LINE = 20_000  # characters
+_QUOTED = re.compile(r'"(?P<text>[^"]*)" *(?:(?P<bar>\|)|$)')
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?", re.IGNORECASE | re.ASCII)
 
 
@@ -103,21 +105,27 @@ def _parse_weight(text: str, where: str) -> float:
 
 
 def _iter_forms(line: str, where: str) -> Iterator[Form]:
-    """Split a line at ``|``; what is in quotation marks, whole, is taken as it is."""
+    """Split a line at every ``|`` beside a space; what is in quotation marks, whole, is taken as it is."""
     rest = line
     while True:
         rest = rest.lstrip()
-        end = rest.find('"', 1) if rest.startswith('"') else -1
-        after = rest[end + 1 :].lstrip() if end > 0 else ""
-        if end > 0 and after[:1] in ("", "|"):
-            yield make_form(rest[1:end], where)
-            found, rest = after[:1], after[1:]
+        quoted = _QUOTED.match(rest)
+        if quoted:
+            yield make_form(quoted["text"], where)
+            bar = quoted.end() - 1 if quoted["bar"] else -1
         else:
-            plain, found, rest = rest.partition("|")
-            text = plain.rstrip()
+            bar = _find_bar(rest)
+            text = (rest if bar < 0 else rest[:bar]).rstrip()
             yield make_form(text.removesuffix("*"), where, is_open=text.endswith("*"))
-        if not found:
+        if bar < 0:
             return
+        rest = rest[bar + 1 :]
+
+
+def _find_bar(text: str) -> int:
+    padded = f" {text} "
+    bars = (i for i, character in enumerate(text) if character == "|")
+    return next((i for i in bars if padded[i].isspace() or padded[i + 2].isspace()), -1)
 
 
 # --- JSON lines and tables
@@ -164,7 +172,9 @@ def _parse_table(text: str, path: str) -> Iterator[Keyword]:
         for row in rows:
             where = f"{path}:{rows.line_num}"
             if len(row) > len(names):
-                raise UsageError(f"has {len(row)} fields, and there are {len(names)} columns", where=where)
+                raise UsageError(
+                    f"has {len(row)} fields, and there are {len(names)} columns", where=where, hint=_TABLE_HINT
+                )
             if any(field.strip() for field in row):
                 yield _read_row(dict(zip(names, row, strict=False)), where)
     except csv.Error as error:
@@ -177,7 +187,9 @@ def _read_row(row: Mapping[str, str], where: str) -> Keyword:
     weight = row.get("weight", "").strip()
     is_open = row.get("open", "").strip().lower()
     if is_open not in _BOOLEANS:
-        raise UsageError(f"{shorten(is_open)} in column 'open' is neither true nor false", where=where)
+        raise UsageError(
+            f"{shorten(is_open)} in column 'open' is neither true nor false", where=where, hint=_TABLE_HINT
+        )
     first = make_form(row.get("phrase", ""), where, is_open=_BOOLEANS[is_open])
     aliases = row.get("aliases", "").strip()
     others = [make_form(alias, where) for alias in aliases.split("|")] if aliases else []

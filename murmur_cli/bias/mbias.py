@@ -45,32 +45,36 @@ class Compiled:
     keywords: KeywordList
 
 
-def load_compiled(path: str, *, vocabulary: str, n_tokens: int) -> Compiled:
+def load_compiled(path: str, classes: TokenClasses) -> Compiled:
     """Read a ``.mbias`` file of a user's.
 
     Args:
         path: Of the file.
-        vocabulary: The sha256 of the model's.
-        n_tokens: Of the model's.
+        classes: Of the model's vocabulary.
 
     Raises:
         UsageError: It cannot be read, is damaged, or was compiled for another tokenizer.
     """
     hint = "compile the list again with 'murmur bias compile'"
     try:
-        compiled = read_compiled(Path(path), n_tokens=n_tokens)
+        compiled = read_compiled(Path(path), n_tokens=classes.n_tokens, n_cuts=len(classes.likely))
     except OSError as error:
         problem = f"cannot be read: {(error.strerror or str(error)).lower()}"
         raise UsageError(problem, where=path, hint="check the name") from error
     except ValueError as error:
         raise UsageError(f"is no compiled list, or a damaged one: {error}", where=path, hint=hint) from error
-    if compiled.graph.vocabulary != vocabulary:
+    if compiled.graph.vocabulary != classes.sha256:
         raise UsageError("was compiled for the tokenizer of another model", where=path, hint=hint)
     return compiled
 
 
-def read_compiled(path: Path, *, n_tokens: int) -> Compiled:
+def read_compiled(path: Path, *, n_tokens: int, n_cuts: int) -> Compiled:
     """Read a compiled list.
+
+    Args:
+        path: Of the file.
+        n_tokens: Of the vocabulary.
+        n_cuts: Cut characters of the vocabulary.
 
     Raises:
         OSError: It cannot be read.
@@ -98,7 +102,7 @@ def read_compiled(path: Path, *, n_tokens: int) -> Compiled:
         vocabulary=str(about.get("vocabulary")),
         sha256=str(about.get("sha256")),
     )
-    fault = _find_fault(graph, n_tokens)
+    fault = _find_fault(graph, n_tokens, n_cuts)
     if fault:
         raise ValueError(fault)
     return Compiled(graph, _read_keywords(about.get("keywords")))
@@ -244,7 +248,7 @@ def _read_keywords(value: object) -> KeywordList:
     return KeywordList(tuple(keywords))
 
 
-def _find_fault(graph: BiasList, n_tokens: int) -> str | None:
+def _find_fault(graph: BiasList, n_tokens: int, n_cuts: int) -> str | None:
     """Say what could lead outside of an array, or around in circles."""
     shapes = {"links": 1, "words": 1, "cuts": 1, "debtors": 1, "bases": 2, "debts": 1, "bounds": 1}
     if any(getattr(graph, name).ndim != n_axes for name, n_axes in shapes.items()):
@@ -263,13 +267,16 @@ def _find_fault(graph: BiasList, n_tokens: int) -> str | None:
     n_all = n_states + n_debts * (graph.n_root_level - FIRST_CUT)
     within = (
         (graph.links, 0, n_states),
+        (graph.cuts, 0, n_cuts),
         (graph.debtors, 0, n_debts + 1),
         (graph.tokens, 0, n_tokens),
         (graph.targets, 0, n_all),
         (graph.root_tokens, 0, n_tokens),
         (graph.root_targets, NO_ARC, n_all),
     )
-    if not all(bool(((array >= low) & (array < high)).all()) for array, low, high in within):
+    numbers = (graph.bases, graph.values, graph.root_values, graph.debts)
+    are_finite = all(bool(np.isfinite(array).all()) for array in numbers)
+    if not are_finite or not all(bool(((array >= low) & (array < high)).all()) for array, low, high in within):
         return "a number is out of range"
     bounds = np.diff(graph.bounds)
     if graph.bounds[0] != 0 or graph.bounds[-1] != n_arcs or bool((bounds < 0).any()):

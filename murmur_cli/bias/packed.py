@@ -42,7 +42,7 @@ class BiasList:
         n_root_level: States in which no phrase has begun.
         depth: The most states with arcs that a chain of links has.
         n_phrases: That were compiled.
-        vocabulary: Its sha256.
+        vocabulary: The sha256 of the vocabulary's classes.
         sha256: Of all that this was compiled from.
     """
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from functools import cache
 
 from murmur_cli.bias.fold import mark_words
 
@@ -60,6 +61,7 @@ class PartialTable:
         return self.read(self.steps[0][beginning[0]] - 1, beginning[1:]) - 1
 
 
+@cache  # it is always the same
 def build_partial_table() -> PartialTable:
     """Sort all beginnings of characters by what may become of them."""
     words = mark_words()

@@ -1,0 +1,229 @@
+#!/usr/bin/env python3
+"""What keywords cost: compiling a list, finding it again, holding many, and each step of a decoder.
+
+Lists are of made-up names. Times are the best of several, in CPU time where it is one thread's. ``--check`` instead
+compares 50,000 tokenisations for each vocabulary with what the definition says of the text.
+
+Examples: python benchmarks/bias.py · python benchmarks/bias.py --vocabulary qwen · python benchmarks/bias.py --check
+"""
+
+from __future__ import annotations
+
+import argparse
+import gc
+import random
+import sys
+import tempfile
+import time
+import tracemalloc
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from report import ROOT, Report, Table, describe_run, format_goal, format_report, write_report
+
+sys.path.insert(0, str(ROOT / "tests"))
+
+from bias_samples import LISTS, load_qwen, make_phrases, make_splitter, make_text, respell
+from oracles.bias import PlainBonus
+from sessions import MODELS_DIR
+
+from murmur_cli.bias.cache import ListCache
+from murmur_cli.bias.graph import build_graph
+from murmur_cli.bias.index import TokenIndex, index_vocabulary
+from murmur_cli.bias.keywords import Form, Keyword, KeywordList
+from murmur_cli.bias.packed import START, BiasList
+from murmur_cli.bias.vocabulary import Vocabulary, read_vocabulary
+
+__all__ = ["Row", "check", "main", "measure"]
+
+WHISPER_ROWS = 51_865
+COMPILE_GOALS = {1_000: 1.0, 10_000: 8.0}  # phrases -> seconds, the vocabulary's index not counted
+LOAD_GOAL_S = 0.05
+N_CHECKED = 50_000
+CLOSE = 1e-3
+
+_SYLLABLES = "an bel cor dra el fen gor hal in jor kal lor mer nor or pel quin ros sal tor ul ver wen xan yor zel".split()
+_ENDINGS = "a ski son berg ova ini ez sen ton ley stein wald field man er o".split()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One measurement: of what, how much, and its goal if it has one, at most."""
+
+    vocabulary: str
+    what: str
+    value: float
+    unit: str
+    goal: float | None = None
+
+
+def make_list(n_phrases: int, *, seed: int = 1) -> KeywordList:
+    """Make up names of one to three words."""
+    rng = random.Random(seed)
+    names: dict[str, None] = {}
+    while len(names) < n_phrases:
+        words = ["".join(rng.choices(_SYLLABLES, k=rng.randint(1, 3))) + rng.choice(_ENDINGS) for _ in range(rng.randint(1, 3))]
+        names[" ".join(words).title()] = None
+    return KeywordList(tuple(Keyword((Form(name),)) for name in names))
+
+
+def load_vocabularies(names: Sequence[str]) -> Iterator[tuple[str, Vocabulary]]:
+    """Load vocabularies by name."""
+    for name in names:
+        if name == "qwen":
+            yield name, load_qwen()
+        elif name == "tiny":
+            yield name, read_vocabulary(MODELS_DIR / "tiny-vibevoice-digits" / "tokenizer.json")
+        else:
+            from murmur_cli.models.weights import pull_weights
+
+            folder = pull_weights("whisper-base", offline=False, on_progress=None).folder
+            yield name, read_vocabulary(folder / "tokenizer.json", n_tokens=WHISPER_ROWS)
+
+
+def measure(name: str, vocabulary: Vocabulary) -> Iterator[Row]:
+    """Measure everything with one vocabulary."""
+    with tempfile.TemporaryDirectory(prefix="murmur-benchmark-") as folder:
+        cache = ListCache(vocabulary, Path(folder))
+        yield Row(name, "index of the vocabulary", _time(cache.index), "s")
+        cache.classes()
+        graphs = {}
+        for n_phrases in (100, *COMPILE_GOALS):
+            keywords = make_list(n_phrases)
+            goal = COMPILE_GOALS.get(n_phrases)
+            yield Row(name, f"compile {n_phrases} phrases, and keep them", _time(lambda k=keywords: cache.compile(k)), "s", goal)
+            graphs[n_phrases] = graph = cache.compile(keywords)
+            other = ListCache(vocabulary, Path(folder))
+            other.classes()
+            yield Row(name, f"{n_phrases} phrases from the disk", _time(lambda k=keywords, c=other: c.compile(k)), "s", LOAD_GOAL_S)
+            yield Row(name, f"{n_phrases} phrases from memory", _time(lambda k=keywords: cache.compile(k)), "s")
+            yield Row(name, f"{n_phrases} phrases packed", graph.n_bytes / 1e6, "MB")
+            yield Row(name, f"{n_phrases} phrases: arcs for each", graph.n_arcs / n_phrases, "")
+        yield from _measure_steps(name, cache, graphs)
+        yield from _measure_churn(name, cache)
+
+
+def _measure_steps(name: str, cache: ListCache, graphs: dict[int, BiasList]) -> Iterator[Row]:
+    import torch
+
+    from murmur_cli.bias.store import BiasStore
+
+    torch.set_num_threads(1)
+    rng = random.Random(2)
+    for n_phrases, graph in graphs.items():
+        for n_rows in (1, 8):
+            store = BiasStore(cache.classes(), torch.device("cpu"))
+            ids = torch.full((n_rows,), store.add(graph))
+            logits = torch.randn(n_rows, cache.classes().n_tokens)
+            nodes = range(graph.n_root_level, graph.n_states)
+            states = torch.tensor([rng.choice(nodes) if rng.random() < 0.3 else rng.randrange(2) for _ in range(n_rows)])
+            tokens = torch.tensor([rng.randrange(20_000) % cache.classes().n_tokens for _ in range(n_rows)])
+            floor = logits.max(dim=-1).values - 3.0
+
+            def step() -> None:
+                store.score(logits, states, ids, floor)
+                store.advance(states, ids, tokens)
+
+            step()
+            yield Row(name, f"a step, {n_phrases} phrases, B={n_rows}", 1e3 * min(_time(step) for _ in range(30)), "ms")
+            best = 1e3 * min(_time(lambda: torch.log_softmax(logits, dim=-1)) for _ in range(10))
+            if n_phrases == 1_000:
+                yield Row(name, f"for comparison: log_softmax, B={n_rows}", best, "ms")
+            again = 1e3 * min(_time(lambda: store.add(graph)) for _ in range(10))
+            if n_phrases == 1_000 and n_rows == 1:
+                yield Row(name, "a list that is registered already", again, "ms")
+
+
+def _measure_churn(name: str, cache: ListCache) -> Iterator[Row]:
+    """Let 128 lists come and go many times over, while rows are scored; memory must not grow."""
+    import torch
+
+    from murmur_cli.bias.store import BiasStore
+
+    graphs = [cache.compile(make_list(20, seed=seed)) for seed in range(128)]
+    store = BiasStore(cache.classes(), torch.device("cpu"))
+    logits = torch.zeros(4, cache.classes().n_tokens)
+    rng = random.Random(3)
+
+    def turn_over() -> None:
+        ids = [store.add(graph) for graph in graphs]
+        for list_id in rng.sample(ids, len(ids)):
+            if rng.random() < 0.1:
+                store.score(logits, store.start(4), torch.tensor([list_id] * 4))
+            store.remove(list_id)
+
+    turn_over()
+    tracemalloc.start()
+    sizes = []
+    began = time.process_time()
+    for _ in range(4):
+        turn_over()
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    tracemalloc.stop()
+    yield Row(name, "a list of 20 comes and goes among 128", 1e3 * (time.process_time() - began) / (4 * 128), "ms")
+    yield Row(name, "memory that 3 turnovers of 128 lists leave", (sizes[-1] - sizes[0]) / 1e6, "MB", 0.1)
+
+
+def _time(work: Callable[[], object]) -> float:
+    began = time.process_time()
+    work()
+    return time.process_time() - began
+
+
+def check(name: str, vocabulary: Vocabulary, index: TokenIndex, *, n_checked: int) -> tuple[int, int]:
+    """Compare random tokenisations with the definition.
+
+    Returns:
+        How many were compared, and how many were wrong.
+    """
+    splitter, compared, wrong = make_splitter(vocabulary, index), 0, 0
+    for list_name, texts in LISTS.items():
+        rng = random.Random(f"{name} {list_name}")
+        phrases = make_phrases(texts, vocabulary)
+        graph, plain = build_graph(phrases, index, sha256=list_name), PlainBonus(phrases)
+        for _ in range(-(-n_checked // (12 * len(LISTS)))):
+            text = make_text(list_name, rng)
+            expected = plain.measure(text), plain.measure(text, has_ended=True)
+            for spelling in (text, *(respell(text, rng) for _ in range(3))):
+                for longest in (1, 3, 12):
+                    state, earned = START, 0.0
+                    for token in splitter.split(spelling, rng, longest=longest):
+                        state, added = graph.step(index.classes, state, token)
+                        earned += added
+                    ended = earned + graph.settle(index.classes, state)
+                    compared += 1
+                    wrong += abs(earned - expected[0]) > CLOSE or abs(ended - expected[1]) > CLOSE
+    return compared, wrong
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vocabulary", action="append", choices=["whisper", "qwen", "tiny"], help="of which model")
+    parser.add_argument("--check", action="store_true", help="compare with the definition, and measure nothing")
+    parser.add_argument("--json", type=Path, help="also write the report here")
+    options = parser.parse_args(arguments)
+    names = options.vocabulary or (["tiny", "whisper", "qwen"] if options.check else ["whisper", "qwen"])
+    if options.check:
+        n_wrong = 0
+        for name, vocabulary in load_vocabularies(names):
+            compared, wrong = check(name, vocabulary, index_vocabulary(vocabulary), n_checked=N_CHECKED)
+            print(f"{name}: {compared} tokenisations, {wrong} wrong", flush=True)
+            n_wrong += wrong
+        return int(n_wrong > 0)
+    rows = [row for name, vocabulary in load_vocabularies(names) for row in measure(name, vocabulary)]
+    report = Report(
+        "Keywords: compiling, keeping, and each step",
+        describe_run({"threads": "1 for steps"}),
+        Table(("vocabulary", "what", "value", "unit"), tuple((r.vocabulary, r.what, f"{r.value:.4g}", r.unit) for r in rows)),
+        tuple(format_goal(f"{r.vocabulary}: {r.what}", r.value, r.goal) for r in rows if r.goal is not None),
+    )
+    print(format_report(report))
+    if options.json:
+        write_report(options.json, report)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,236 @@
+"""Many lists at once: rows know nothing of each other, nor of lists that come and go; both ways give the same."""
+
+from __future__ import annotations
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from bias_samples import LISTS, make_phrases, make_splitter, make_text
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from torch import Tensor
+
+from murmur_cli.bias.graph import build_graph
+from murmur_cli.bias.index import TokenIndex, index_vocabulary
+from murmur_cli.bias.packed import START, BiasList
+from murmur_cli.bias.store import NO_LIST, BiasStore
+from murmur_cli.bias.vocabulary import Vocabulary
+
+WORDS = (
+    "York",
+    " New",
+    " apple",
+    "app",
+    ", ",
+    " ap",
+    "东京",
+    "ss",
+    " York City",
+    "京",
+    "k x",
+    "aa b",
+    "bb",
+    " bb",
+    " Huang",
+)
+CUTS = ("京都".encode()[1:], "é".encode()[:1], b"k\xe2\x80", b"\x9c York", b"app\xc3", b"\x9f s", b"-\xe4\xba")
+PIECES = (*(bytes([byte]) for byte in range(256)), *(word.encode() for word in WORDS), *CUTS)
+VOCABULARY = Vocabulary((*PIECES, None, None), lambda text: list(text.encode()), "small")
+INDEX = index_vocabulary(VOCABULARY)
+SPLITTER = make_splitter(VOCABULARY, INDEX)
+GRAPHS = {name: build_graph(make_phrases(texts, VOCABULARY), INDEX, sha256=name) for name, texts in LISTS.items()}
+NOTHING = build_graph([], INDEX, sha256="nothing")
+CPU = torch.device("cpu")
+V = INDEX.classes.n_tokens
+CLOSE = 1e-4
+
+
+def _stores() -> tuple[BiasStore, BiasStore]:
+    return BiasStore(INDEX.classes, CPU, is_padded=False), BiasStore(INDEX.classes, CPU, is_padded=True)
+
+
+def _score_plainly(graph: BiasList, state: int, strength: float) -> Tensor:
+    return torch.tensor([strength * graph.step(INDEX.classes, state, token)[1] for token in range(V)])
+
+
+def _scores(store: BiasStore, states: Tensor, ids: Tensor) -> Tensor:
+    logits = torch.zeros(len(ids), V)
+    store.score(logits, states, ids)
+    return logits
+
+
+class Lists(RuleBasedStateMachine):
+    """Lists come and go while rows are on their way. A row is its name, its list, and its state in it."""
+
+    @initialize()
+    def begin(self) -> None:
+        self.stores = _stores()
+        self.ids: dict[int, tuple[str, float]] = {}
+        self.users: dict[int, int] = {}
+        self.rows: list[tuple[int, int]] = [(NO_LIST, START)]
+
+    @rule(name=st.sampled_from(sorted(GRAPHS)), strength=st.sampled_from([1.0, 3.0]))
+    def add(self, name: str, strength: float) -> None:
+        first, second = (store.add(GRAPHS[name], strength=strength) for store in self.stores)
+        assert first == second
+        assert self.ids.get(first, (name, strength)) == (name, strength)
+        self.ids[first] = (name, strength)
+        self.users[first] = self.users.get(first, 0) + 1
+        self.rows.append((first, START))
+
+    @rule(place=st.integers(0, 100))
+    def remove(self, place: int) -> None:
+        if not self.ids:
+            return
+        list_id = sorted(self.ids)[place % len(self.ids)]
+        for store in self.stores:
+            store.remove(list_id)
+        self.users[list_id] -= 1
+        if self.users[list_id] == 0:
+            del self.ids[list_id], self.users[list_id]
+            self.rows = [row for row in self.rows if row[0] != list_id]
+
+    @rule(seed=st.integers(0, 1000), longest=st.sampled_from([1, 3, 12]), n_tokens=st.integers(1, 4))
+    def write(self, seed: int, longest: int, n_tokens: int) -> None:
+        rng = random.Random(seed)
+        for _ in range(n_tokens):
+            names = [self.ids[list_id][0] if list_id != NO_LIST else "latin" for list_id, _ in self.rows]
+            tokens = [rng.choice(SPLITTER.split(make_text(name, rng), rng, longest=longest) or [0]) for name in names]
+            ids = torch.tensor([list_id for list_id, _ in self.rows])
+            states = torch.tensor([state for _, state in self.rows])
+            expected = [
+                START if row[0] == NO_LIST else GRAPHS[name].step(INDEX.classes, row[1], token)[0]
+                for row, name, token in zip(self.rows, names, tokens, strict=True)
+            ]
+            for store in self.stores:
+                assert store.advance(states, ids, torch.tensor(tokens)).tolist() == expected
+            self.rows = [(row[0], state) for row, state in zip(self.rows, expected, strict=True)]
+
+    @invariant()
+    def every_row_has_the_scores_of_its_list_alone(self) -> None:
+        ids = torch.tensor([list_id for list_id, _ in self.rows])
+        states = torch.tensor([state for _, state in self.rows])
+        for store in self.stores:
+            scores = _scores(store, states, ids)
+            for row, (list_id, state) in enumerate(self.rows):
+                name, strength = self.ids.get(list_id, ("", 0.0))
+                expected = _score_plainly(GRAPHS[name], state, strength) if name else torch.zeros(V)
+                torch.testing.assert_close(scores[row], expected, atol=CLOSE, rtol=0)
+
+
+Lists.TestCase.settings = settings(max_examples=15, stateful_step_count=12, deadline=None)
+TestLists = Lists.TestCase
+
+
+@pytest.fixture(params=[False, True], ids=["ragged", "padded"])
+def store(request: pytest.FixtureRequest) -> BiasStore:
+    return BiasStore(INDEX.classes, CPU, is_padded=request.param)
+
+
+def _walk(graph: BiasList, text: str, *, longest: int = 3) -> int:
+    state = START
+    for token in SPLITTER.split(text, random.Random(1), longest=longest):
+        state, _ = graph.step(INDEX.classes, state, token)
+    return state
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+def test_no_list_and_an_empty_list_change_no_bit(store: BiasStore, dtype: torch.dtype) -> None:
+    busy, empty = store.add(GRAPHS["latin"]), store.add(NOTHING)
+    ids = torch.tensor([busy, NO_LIST, empty])
+    logits = torch.randn(3, V).to(dtype)
+    logits[:, ::3], logits[:, 1::7] = -0.0, float("-inf")
+    before = logits.clone()
+    states = torch.tensor([_walk(GRAPHS["latin"], " New Yo"), 10**9, START])
+    store.score(logits, states, ids)
+    store.score(logits, store.advance(states, ids, torch.tensor([65, 66, 67])), ids)
+    integers = torch.int32 if dtype == torch.float32 else torch.int16
+    assert torch.equal(logits[1:].view(integers), before[1:].view(integers))
+    assert not torch.equal(logits[0].view(integers), before[0].view(integers))
+
+
+def test_a_store_without_lists_changes_nothing(store: BiasStore) -> None:
+    ids, states = torch.tensor([NO_LIST]), store.start(1)
+    assert torch.equal(_scores(store, states, ids), torch.zeros(1, V))
+    assert store.advance(states, ids, torch.tensor([65])).tolist() == [START]
+    assert store.settle(states, ids).tolist() == [0.0]
+
+
+def test_only_tokens_at_the_floor_are_raised_and_a_loss_is_taken_from_all(store: BiasStore) -> None:
+    graph = GRAPHS["latin"]
+    ids = torch.tensor([store.add(graph, strength=2.0)] * 3)
+    states = torch.full((3,), _walk(graph, " New Yor", longest=1))
+    full = _scores(store, states, ids)[0]
+    base = torch.tensor(
+        [2.0 * graph.bases[int(INDEX.classes.is_word[0, INDEX.classes.column[i]]), int(states[0])] for i in range(V)]
+    )
+    logits = torch.linspace(0, 1, V).expand(3, V).clone()
+    floor = torch.tensor([0.5, float("inf"), float("-inf")])
+    scored = logits.clone()
+    store.score(scored, states, ids, floor)
+    for row in range(3):
+        expected = torch.where(logits[row] >= floor[row], full, base)
+        torch.testing.assert_close(scored[row] - logits[row], expected, atol=CLOSE, rtol=0)
+    assert (full - base).abs().max() > 1
+
+
+def test_a_token_that_was_not_granted_goes_on_no_phrase(store: BiasStore) -> None:
+    graph = GRAPHS["latin"]
+    ids = torch.tensor([store.add(graph)] * 2)
+    states = torch.full((2,), _walk(graph, " New Yor", longest=1))
+    after = store.advance(states, ids, torch.tensor([ord("k")] * 2), torch.tensor([True, False]))
+    assert after.tolist() == [_walk(graph, " New York", longest=1), 1]  # inside a word, with no match
+    cut = store.advance(states, ids, torch.tensor([0xC3] * 2), torch.tensor([True, False]))
+    assert store.advance(cut, ids, torch.tensor([0xA9] * 2)).tolist() == [1, 1]
+
+
+def test_rows_can_be_chosen_again_as_in_a_beam(store: BiasStore) -> None:
+    graph = GRAPHS["unspaced"]
+    ids = torch.tensor([store.add(graph)] * 2)
+    states = torch.tensor([_walk(graph, "东"), START])
+    parents = torch.tensor([0, 0])
+    tokens = torch.tensor([PIECES.index("京".encode()), ord("x")])
+    after = store.advance(states[parents], ids, tokens)
+    assert after.tolist() == [_walk(graph, "东京"), _walk(graph, "东x")]
+
+
+def test_a_text_in_pieces_is_as_the_whole_and_a_cut_takes_back_what_is_not_finished(store: BiasStore) -> None:
+    graph = GRAPHS["latin"]
+    ids = torch.tensor([store.add(graph, strength=1.0)])
+    text = "He flew to New York Cit"
+    earned, states = 0.0, store.start(1)
+    for piece in ("He flew to N", "ew Yor", "k Cit"):
+        for token in piece.encode():
+            earned += float(_scores(store, states, ids)[0, token])
+            states = store.advance(states, ids, torch.tensor([token]))
+    state, whole = START, 0.0
+    for token in text.encode():
+        state, added = graph.step(INDEX.classes, state, token)
+        whole += added
+    assert states.tolist() == [state]
+    assert earned == pytest.approx(whole, abs=CLOSE)
+    new_york = make_phrases(("New York", "York"), VOCABULARY)[0].potential[-1]
+    assert earned + float(store.settle(states, ids)) == pytest.approx(new_york, abs=CLOSE)
+
+
+def test_ids_stay_and_are_used_again(store: BiasStore) -> None:
+    first, second = store.add(GRAPHS["latin"]), store.add(GRAPHS["stems"])
+    assert store.add(GRAPHS["latin"]) == first
+    assert store.add(GRAPHS["latin"], strength=1.0) not in (first, second)
+    store.remove(first)
+    assert store.add(GRAPHS["accents"]) not in (first, second)  # it still has a user
+    store.remove(first)
+    assert store.add(GRAPHS["unspaced"]) == first
+    with pytest.raises(KeyError):
+        store.remove(99)
+
+
+def test_a_list_of_another_vocabulary_is_refused(store: BiasStore) -> None:
+    other = index_vocabulary(Vocabulary(VOCABULARY.pieces, VOCABULARY.encode, "other"))
+    with pytest.raises(AssertionError):
+        store.add(build_graph([], other, sha256=""))
+    assert isinstance(other, TokenIndex)
+    assert np.array_equal(other.classes.column, INDEX.classes.column)
