@@ -102,7 +102,7 @@ class ListCache:
         graph = build_graph(phrases, self.index(), sha256=sha256)
         if self._folder is not None:
             with contextlib.suppress(OutputError):
-                save_compiled(self._folder / (sha256 + _SUFFIX), Compiled(graph, keywords))
+                save_compiled(self._folder / (sha256 + _SUFFIX), Compiled(graph, KeywordList(())))
         return graph
 
     def _read_classes(self) -> TokenClasses:

@@ -7,6 +7,7 @@ holds if some phrase may go on with these bytes; otherwise the character counts 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from murmur_cli.bias.fold import fold_character, is_border
 from murmur_cli.bias.index import TokenIndex
@@ -16,8 +17,7 @@ from murmur_cli.bias.trie import BORDER, WORD, Trie
 __all__ = ["Place", "Reader", "find_cuts"]
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where a text is: after a node's characters, in the middle of one of which ``cut`` are the first bytes."""
 
     node: int

@@ -89,6 +89,7 @@ class BiasStore:
         self._outcome = self._put(classes.outcome).long()
         self._is_word = self._put(classes.is_word)
         self._likely = self._put(classes.likely).float()
+        self._begins_word = self._is_word[0][self._column].float()
         self._shelf = Shelf(classes.n_tokens)
         self._loaded: _Lists | None = None
 
@@ -112,6 +113,8 @@ class BiasStore:
             KeyError: There is no such list.
         """
         self._shelf.remove(list_id)
+        if self._shelf.is_empty:
+            self._loaded = None
 
     def start(self, n_rows: int) -> Tensor:
         """The states of rows in which nothing is written yet, (n_rows,) int64."""
@@ -268,9 +271,11 @@ class BiasStore:
 
     def _read_roots(self, lists: _Lists, rows: _Rows, row: Tensor, arc: Tensor) -> _Lifts:
         tokens = lists.arrays.root_keys[arc] % self._n_tokens
-        cut, is_word = rows.cut[row], lists.arrays.words[rows.place][row]
-        root_class = torch.where(cut == 0, is_word, self._is_word[cut, self._column[tokens]])
-        return _Lifts(row, tokens, lists.arrays.root_values[root_class.long(), arc])
+        is_word = lists.arrays.words[rows.place][row]
+        if self._is_padded or bool(rows.cut.any()):
+            cut = rows.cut[row]
+            is_word = torch.where(cut == 0, is_word, self._is_word[cut, self._column[tokens]])
+        return _Lifts(row, tokens, lists.arrays.root_values[is_word.long(), arc])
 
     def _add_bases(self, logits: Tensor, lists: _Lists, rows: _Rows) -> None:
         """Add what every token earns, by the class of its first character; in most rows that is nothing."""
@@ -281,8 +286,11 @@ class BiasStore:
             logits.add_(torch.where(base == 0, _SAME, base).to(logits.dtype))
             return
         for row in torch.nonzero((border != 0) | (word != 0)).flatten().tolist():
-            base = torch.where(self._is_word[rows.cut[row]][self._column], word[row], border[row])
-            logits[row] += torch.where(base == 0, _SAME, base).to(logits.dtype)
+            logits[row] += border[row].to(logits.dtype)
+            if bool(border[row] != word[row]):
+                cut = rows.cut[row]
+                begins_word = self._is_word[cut][self._column] if cut else self._begins_word
+                logits[row].addcmul_(begins_word.to(logits.dtype), (word[row] - border[row]).to(logits.dtype))
 
     # --- tensors
 
