@@ -93,13 +93,14 @@ class Lists(RuleBasedStateMachine):
             del self.ids[list_id], self.users[list_id]
             self.rows = [row for row in self.rows if row[0] != list_id]
 
-    @rule(seed=st.integers(0, 1000), longest=st.sampled_from([1, 3, 12]), n_tokens=st.integers(1, 4))
+    @rule(seed=st.integers(0, 1000), longest=st.sampled_from([1, 3, 12]), n_tokens=st.integers(1, 12))
     def write(self, seed: int, longest: int, n_tokens: int) -> None:
         rng = random.Random(seed)
-        for _ in range(n_tokens):
-            names = [self.ids[list_id][0] if list_id != NO_LIST else "latin" for list_id, _ in self.rows]
-            tokens = [rng.choice(SPLITTER.split(make_text(name, rng), rng, longest=longest) or [0]) for name in names]
-            ids = torch.tensor([list_id for list_id, _ in self.rows])
+        names = [self.ids[list_id][0] if list_id != NO_LIST else "latin" for list_id, _ in self.rows]
+        texts = [SPLITTER.split(make_text(name, rng) + " x", rng, longest=longest) for name in names]
+        ids = torch.tensor([list_id for list_id, _ in self.rows])
+        for i in range(n_tokens):
+            tokens = [text[i % len(text)] for text in texts]
             states = torch.tensor([state for _, state in self.rows])
             expected = [
                 START if row[0] == NO_LIST else GRAPHS[name].step(INDEX.classes, row[1], token)[0]
@@ -214,6 +215,22 @@ def test_a_text_in_pieces_is_as_the_whole_and_a_cut_takes_back_what_is_not_finis
     assert earned == pytest.approx(whole, abs=CLOSE)
     new_york = make_phrases(("New York", "York"), VOCABULARY)[0].potential[-1]
     assert earned + float(store.settle(states, ids)) == pytest.approx(new_york, abs=CLOSE)
+
+
+@pytest.mark.parametrize("leaving", range(3))
+def test_a_row_on_its_way_does_not_notice_that_other_lists_leave(store: BiasStore, leaving: int) -> None:
+    names, texts = ("stems", "accents", "latin"), ("Kuber", "Diyarbak", " New Yor")
+    places = [store.add(GRAPHS[name]) for name in names]
+    ids = torch.tensor(places)
+    states = torch.tensor([_walk(GRAPHS[name], text, longest=1) for name, text in zip(names, texts, strict=True)])
+    tokens = torch.tensor([ord("n"), 0xC4, ord("k")])
+    before, after = _scores(store, states, ids), store.advance(states, ids, tokens)
+    store.remove(places[leaving])
+    stay = torch.tensor([row for row in range(3) if row != leaving])
+    for _ in range(2):
+        assert torch.equal(_scores(store, states[stay], ids[stay]), before[stay])
+        assert torch.equal(store.advance(states[stay], ids[stay], tokens[stay]), after[stay])
+        assert store.add(GRAPHS["overlapping"]) == places[leaving]
 
 
 def test_ids_stay_and_are_used_again(store: BiasStore) -> None:
