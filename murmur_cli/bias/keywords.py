@@ -20,7 +20,7 @@ __all__ = ["Form", "Keyword", "KeywordList", "check_keywords", "check_weight", "
 
 _MOST_PHRASES = 100_000
 _MOST_CHARACTERS = 200  # of a phrase
-_MOST_IN_ALL = 3_000_000  # characters
+_MOST_IN_ALL = 2_000_000  # characters: a minute or two, and some 6 GB, to compile
 _MOST_WEIGHT = 100.0
 _FEW_CHARACTERS = 3
 
