@@ -8,9 +8,9 @@
 _shtab_murmur_models_subparsers=(list pull path verify rm)
 _shtab_murmur_subparsers=(batch stream convert score models)
 
-_shtab_murmur_batch_option_strings=(--channels -f --format -o --output --overwrite --word-times --no-word-times --speaker-names --no-speakers --model --device --dtype --batch-size --evict --language --context --acoustic-noise --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --stats --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
+_shtab_murmur_batch_option_strings=(-r --recursive --include --exclude --files-from --null --channels --audio-stream --start --end --input-format --input-rate --input-channels -f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration --model --device --dtype --batch-size --evict --language --context --acoustic-noise --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --stats --fail-fast --progress --color -q --quiet -v --verbose --debug --help)
 _shtab_murmur_stream_option_strings=(--microphone --list-microphones --realtime --duration --on-lag --save-audio --input-format --input-rate --input-channels -f --format -o --output --overwrite --speaker-names --no-speakers --captions --step --model --device --dtype --language --context --context-minutes --offline --force --color -q --quiet -v --verbose --debug --help)
-_shtab_murmur_convert_option_strings=(-f --format -o --output --overwrite --word-times --no-word-times --speaker-names --no-speakers -q --quiet --debug --help)
+_shtab_murmur_convert_option_strings=(-f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration -q --quiet --debug --help)
 _shtab_murmur_score_option_strings=(--metric --normalizer --collar --json -q --quiet --debug --help)
 _shtab_murmur_models_list_option_strings=(--json --help)
 _shtab_murmur_models_pull_option_strings=(-q --quiet --debug --help)
@@ -21,6 +21,7 @@ _shtab_murmur_models_option_strings=(--help)
 _shtab_murmur_option_strings=(--version --help)
 
 _shtab_murmur_batch_pos_0_COMPGEN=_murmur_compgen_files
+_shtab_murmur_batch___files_from_COMPGEN=_murmur_compgen_files
 _shtab_murmur_batch__o_COMPGEN=_murmur_compgen_files
 _shtab_murmur_batch___output_COMPGEN=_murmur_compgen_files
 _shtab_murmur_batch___enrol_COMPGEN=_murmur_compgen_files
@@ -35,7 +36,7 @@ _shtab_murmur_convert___output_COMPGEN=_murmur_compgen_files
 _shtab_murmur_score_pos_0_COMPGEN=_murmur_compgen_files
 _shtab_murmur_score_pos_1_COMPGEN=_murmur_compgen_files
 
-_shtab_murmur_batch___channels_choices=(mix speakers)
+_shtab_murmur_batch___channels_choices=(mix left right speakers)
 _shtab_murmur_batch__f_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
 _shtab_murmur_batch___format_choices=(txt srt vtt ass json jsonl tsv rttm stm ctm seglst)
 _shtab_murmur_batch___model_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo vibevoice vibevoice-original vibevoice-streaming-7b vibevoice-streaming-1.5b)
@@ -61,7 +62,10 @@ _shtab_murmur_models_rm_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base
 _shtab_murmur_models_pos_0_choices=(list pull path verify rm)
 _shtab_murmur_pos_0_choices=(batch stream convert score models)
 
-_shtab_murmur_batch_pos_0_nargs=+
+_shtab_murmur_batch_pos_0_nargs='*'
+_shtab_murmur_batch__r_nargs=0
+_shtab_murmur_batch___recursive_nargs=0
+_shtab_murmur_batch___null_nargs=0
 _shtab_murmur_batch___overwrite_nargs=0
 _shtab_murmur_batch___word_times_nargs=0
 _shtab_murmur_batch___no_word_times_nargs=0

@@ -24,7 +24,7 @@ from murmur_cli.speakers.channels import forget_speakers
 from murmur_cli.speakers.limits import to_limits
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
-from murmur_cli.transcript.stitch import RecordingFacts
+from murmur_cli.transcript.stitch import RecordingFacts, shift
 from murmur_cli.types import Chunk, DecodeError, Hypothesis, Provenance, RecordingId, Samples, Span, Transcript
 from murmur_cli.version import __version__
 
@@ -185,7 +185,7 @@ class _Run:
                 damage=recording.damage,
                 provenance=self._describe(),
             )
-            return finish_recording(
+            transcript = finish_recording(
                 recording,
                 facts,
                 [(chunk, work.answers[chunk.index]) for chunk in work.chunks],
@@ -193,6 +193,7 @@ class _Run:
                 limits=to_limits(self._options.speakers),
                 on_note=partial(self._observer.noted, recording),
             )
+            return shift(transcript, recording.part.starts_at)
 
     def _describe(self) -> Provenance:
         return Provenance(

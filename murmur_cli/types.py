@@ -221,9 +221,10 @@ class Provenance:
 class Transcript:
     """What was said in one recording.
 
-    ``source`` is the recording's name as the user gave it; ``duration`` is the decoded length in
-    seconds; ``language`` is the language of the recording, if the engine knows one; ``damage`` says
-    what was wrong with the file, if anything was.
+    ``source`` is the recording's name as the user gave it; ``duration`` is the decoded length in seconds (of
+    a part of a file, where it ends in the file: all times are those of the file); ``language`` is the
+    language of the recording, if the engine knows one; ``damage`` says what was wrong with the file, if
+    anything was.
     """
 
     recording_id: RecordingId

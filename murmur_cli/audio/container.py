@@ -1,4 +1,4 @@
-"""A file, opened by FFmpeg, and its first audio stream.
+"""A file, opened by FFmpeg, and one of its audio streams.
 
 FFmpeg sees nothing but this one local file: a name is never a pattern or a URL, and what it has to say
 it says to nobody.
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
@@ -21,6 +21,7 @@ from av.audio.stream import AudioStream
 from av.container import InputContainer
 from av.stream import Disposition
 
+from murmur_cli.audio.pcm import PcmFormat
 from murmur_cli.audio.riff import find_present_fraction
 from murmur_cli.errors import AudioError
 
@@ -44,7 +45,7 @@ _FILE_KINDS = (
 
 @dataclass(frozen=True, slots=True)
 class AudioContainer:
-    """An open file and its first audio stream.
+    """An open file and one of its audio streams.
 
     ``stated_s`` is the duration that the container states, in seconds, if it does state one for this
     stream. ``present_fraction`` is the part of the stated data that the file holds, if it says.
@@ -62,20 +63,29 @@ class AudioContainer:
 
 
 @contextmanager
-def open_container(path: str) -> Iterator[AudioContainer]:
-    """Open a file and find its first audio stream.
+def open_container(
+    path: str, *, content: BinaryIO | None = None, pcm: PcmFormat | None = None, number: int | None = None
+) -> Iterator[AudioContainer]:
+    """Open a file and find an audio stream in it.
 
     Args:
         path: Any name of a regular file; bytes that are no UTF-8 as Python spells them (PEP 383).
+        content: The file where it is open already, and ``path`` only what it is called; it stays open.
+        pcm: How its samples are written, where it has no header.
+        number: Which audio stream is wanted, from 1; None for the first that can be decoded.
 
     Raises:
         AudioError: The file cannot be read, or there is no audio in it.
     """
-    with _saying_why(path), _open_regular(path) as file:
-        present_fraction = find_present_fraction(file)
-        handle, description, is_estimate = _open_quietly(file, path)
+    with _saying_why(path), _open_regular(path) if content is None else nullcontext(content) as file:
+        present_fraction = find_present_fraction(file) if pcm is None else None
+        file.seek(0)
+        has_name = content is None and not _PATTERN_CHARACTERS & set(path)
+        # "file:" takes everything behind it for a name, but FFmpeg would take some of those for patterns.
+        url = f"file:{path}" if has_name else f"file:/dev/fd/{file.fileno()}"
+        handle, description, is_estimate = _open_quietly(url, path, pcm)
     with handle:
-        stream = _find_audio_stream(handle, path)
+        stream = _find_audio_stream(handle, path) if number is None else _get_audio_stream(handle, path, number)
         _forget_custom_layout(stream, description)
         stated_s = None if is_estimate else _find_stated_s(handle, stream)
         yield AudioContainer(handle, stream, stated_s, present_fraction)
@@ -138,17 +148,21 @@ def _open_regular(path: str) -> BinaryIO:
     return Path(path).open("rb")
 
 
-def _open_quietly(file: BinaryIO, path: str) -> tuple[InputContainer, str, bool]:
+def _open_quietly(url: str, path: str, pcm: PcmFormat | None) -> tuple[InputContainer, str, bool]:
     """Open a file; give FFmpeg's description of it too, and whether its duration is an estimate."""
-    # "file:" takes everything behind it for a name, but names with these could still be patterns.
-    url = f"file:/dev/fd/{file.fileno()}" if _PATTERN_CHARACTERS & set(path) else f"file:{path}"
+    format_name, options = None, {}
+    if pcm is not None:
+        format_name = pcm.encoding  # FFmpeg calls them the same
+        options = {"sample_rate": str(pcm.sample_rate), "ch_layout": f"{pcm.n_channels} channels"}
     # The only place where FFmpeg tells an estimate from a statement is its log. It is off otherwise:
     # PyAV's default, under which nothing reaches stderr.
     with _LOG_IN_USE, av.logging.Capture(local=False) as logs:
         av.logging.set_level(av.logging.INFO)
         try:
             # Tags in an old encoding are no reason to fail.
-            handle = av.open(url, "r", container_options=_OPTIONS, metadata_errors="replace")
+            handle = av.open(
+                url, "r", format=format_name, options=options, container_options=_OPTIONS, metadata_errors="replace"
+            )
             description: str = handle.dumps_format()  # type: ignore[attr-defined]  # not in PyAV's stubs
         except av.FFmpegError as error:
             hint = "it may be damaged, or of another kind than its name says"
@@ -165,6 +179,19 @@ def _find_audio_stream(handle: InputContainer, path: str) -> AudioStream:
         if hasattr(stream, "codec"):  # PyAV leaves it out where FFmpeg has no decoder
             return stream
     raise AudioError("FFmpeg has no decoder for its audio", where=path, hint="convert it, to FLAC for example")
+
+
+def _get_audio_stream(handle: InputContainer, path: str, number: int) -> AudioStream:
+    n_streams = len(handle.streams.audio)
+    if number > n_streams:
+        there = "no audio stream" if not n_streams else f"only {n_streams} audio stream{'s' * (n_streams > 1)}"
+        problem = f"there is {there} in it, so no number {number}"
+        raise AudioError(problem, where=path, hint="give another --audio-stream, or leave it out")
+    stream = handle.streams.audio[number - 1]
+    if not hasattr(stream, "codec"):
+        hint = "give another --audio-stream, or convert it"
+        raise AudioError(f"FFmpeg has no decoder for audio stream {number}", where=path, hint=hint)
+    return stream
 
 
 def _forget_custom_layout(stream: AudioStream, description: str) -> None:

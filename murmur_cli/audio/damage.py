@@ -21,10 +21,10 @@ class DecodingAccount:
     """How the decoding of a file went; times are seconds of decoded audio.
 
     ``reached_s`` is where the decoded audio ends: later than ``decoded_s`` where the container leaves
-    holes in time. ``stated_s`` is the duration that the container states, if it does. ``seams`` are the
-    places where a signal begins or ends: those of the file, and where another rate or layout sets in.
-    ``refused`` maps places to the number of packets that the decoder refused there. ``broke_off`` says
-    that the container could not be read to its end.
+    holes in time. ``stated_s`` is the duration that the container states, if it does and the stream was read
+    to its end. ``seams`` are the places where a signal begins or ends: those of the file, and where another
+    rate or layout sets in. ``refused`` maps places to the number of packets that the decoder refused there.
+    ``broke_off`` says that the container could not be read to its end.
     """
 
     decoded_s: float

@@ -18,6 +18,7 @@ from av.audio.plane import AudioPlane
 from av.audio.stream import AudioStream
 from av.packet import Packet
 
+from murmur_cli.audio.clock import ContainerClock
 from murmur_cli.audio.container import AudioContainer
 from murmur_cli.audio.damage import DecodingAccount
 from murmur_cli.errors import AudioError
@@ -30,8 +31,6 @@ _BLOCK_SAMPLES = 1 << 16  # 4 s at 16 kHz; Python's work on frames of 20 ms woul
 _MIN_SAMPLE_RATE = 1000
 # Some programs write integers as floats; beyond 32 bits it is no audio.
 _LARGEST_SAMPLE = 2.0**31
-# Formats that put every frame on a clock: a hole between two frames was left on purpose.
-_CLOCKED_FORMATS = ("matroska", "mov")
 # The integer formats of libavutil/samplefmt.h, without the "p" of the planar ones: full scale, zero.
 _INTEGERS = {
     "u8": (np.uint8, 2.0**7, 2.0**7),
@@ -65,46 +64,58 @@ class Decoder:
         self._container = container
         self._path = path
         self._decoded_s = 0.0
+        self._silence_s = 0.0
+        self._is_over = False
+        self._clock = ContainerClock(container)
         self._seams: set[float] = set()
         self._refused: Counter[float] = Counter()
         self._broke_off = False
-        self._is_clocked = container.handle.format.name.startswith(_CLOCKED_FORMATS)
-        self._clock_start_s: float | None = None
-        self._clock_end_s = 0.0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What the user should know about what was decoded so far; a clause each."""
+        return self._clock.notes
 
     def iter_blocks(self) -> Iterator[Block]:
-        """Yield the signal in blocks, each of one sample rate and layout.
+        """Yield the signal in blocks, each of one sample rate and layout; silence where the container leaves holes.
 
         Raises:
             AudioError: There are samples that are no numbers, or a sample rate that is none.
         """
         waiting, kind = AudioFifo(), None
-        for frame in self._iter_frames():
+        for frame, frame_s in self._iter_frames():
             frame_kind = (frame.format.name, frame.sample_rate, frame.layout.name)
             if frame_kind != kind:
                 yield from self._drain(waiting)
                 waiting, kind = AudioFifo(), frame_kind
                 self._seams.add(self._decoded_s)
+            length_s = frame.samples / frame.sample_rate
+            reached_s = self._decoded_s + self._silence_s
+            if silence_s := self._clock.place(frame_s, length_s=length_s, reached_s=reached_s):
+                yield from self._drain(waiting)
+                yield from self._keep_silent(frame, silence_s)
             waiting.write(frame)
-            self._decoded_s += frame.samples / frame.sample_rate
+            self._decoded_s += length_s
             if waiting.samples >= self._n_block:
                 yield from self._drain(waiting)
         yield from self._drain(waiting)
+        self._is_over = True
 
     def settle(self) -> DecodingAccount:
         """Give the account of what was decoded so far."""
-        covered_s = self._clock_end_s - (self._clock_start_s or 0.0)
         fraction = self._container.present_fraction
+        stated_s = self._decoded_s / fraction if fraction else self._container.stated_s
         return DecodingAccount(
             decoded_s=self._decoded_s,
-            reached_s=max(self._decoded_s, covered_s),
-            stated_s=self._decoded_s / fraction if fraction else self._container.stated_s,
+            reached_s=max(self._decoded_s, self._clock.covered_s),
+            stated_s=stated_s if self._is_over else None,
             seams=self._seams | {self._decoded_s},
             refused=self._refused,
             broke_off=self._broke_off,
         )
 
-    def _iter_frames(self) -> Iterator[AudioFrame]:
+    def _iter_frames(self) -> Iterator[tuple[AudioFrame, float | None]]:
+        """Yield each frame with the time that the container gives it."""
         stream = self._container.stream
         try:
             for packet in self._container.handle.demux(stream):
@@ -116,7 +127,7 @@ class Decoder:
         except av.FFmpegError:
             self._broke_off = True
 
-    def _decode(self, packet: Packet[AudioStream]) -> Iterator[AudioFrame]:
+    def _decode(self, packet: Packet[AudioStream]) -> Iterator[tuple[AudioFrame, float | None]]:
         """Yield the frames of a packet; one that the codec refuses costs no more than itself."""
         try:
             frames = self._container.stream.decode(packet)
@@ -127,11 +138,19 @@ class Decoder:
             if frame.sample_rate < _MIN_SAMPLE_RATE:
                 problem = f"a sample rate of {frame.sample_rate} Hz is not that of a recording"
                 raise AudioError(problem, where=self._path, hint="its header is damaged")
-            if self._is_clocked and frame.time is not None:
-                self._clock_start_s = frame.time if self._clock_start_s is None else self._clock_start_s
-                self._clock_end_s = frame.time + frame.samples / frame.sample_rate
+            frame_s = frame.time
             frame.pts = None  # or the queue would insist that there are no holes
-            yield frame
+            yield frame, frame_s
+
+    def _keep_silent(self, frame: AudioFrame, silence_s: float) -> Iterator[Block]:
+        """Yield silence like ``frame``, which comes next."""
+        names = tuple(channel.name for channel in frame.layout.channels)
+        n_left = round(silence_s * frame.sample_rate)
+        self._silence_s += n_left / frame.sample_rate
+        while n_left:
+            silence = np.zeros(min(n_left, self._n_block), np.float32)
+            n_left -= len(silence)
+            yield Block([silence] * len(names), names, frame.sample_rate)
 
     def _drain(self, waiting: AudioFifo) -> Iterator[Block]:
         """Yield what is queued as one block, if anything is."""
@@ -148,7 +167,7 @@ class Decoder:
     def _refuse_number(self, samples: Samples, sample_rate: int) -> None:
         """Say where in the last ``len(samples)`` of those decoded the first is that cannot be used."""
         index = int(np.flatnonzero(~(np.abs(samples) <= _LARGEST_SAMPLE))[0])
-        at_s = self._decoded_s - (len(samples) - index) / sample_rate
+        at_s = self._decoded_s + self._silence_s - (len(samples) - index) / sample_rate
         raise AudioError(
             f"the sample at {at_s:.3f} s is {samples[index]:g}, which is no level of a signal",
             where=self._path,

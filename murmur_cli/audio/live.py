@@ -20,16 +20,14 @@ from murmur_cli.audio.container import open_container, open_container_stream
 from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
 from murmur_cli.audio.downmix import mix_to_mono
-from murmur_cli.audio.pcm import SNIFF_BYTES, NoiseCheck, PcmFormat, PcmReader, is_container
+from murmur_cli.audio.pcm import SNIFF_BYTES, NoiseCheck, PcmFormat, PcmReader, describe_rest, is_container
 from murmur_cli.audio.resample import Resampler
+from murmur_cli.audio.stdin import STDIN, check_stdin
 from murmur_cli.errors import AudioError, UsageError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import Samples
 
-__all__ = ["STDIN", "LiveSource", "check_live", "iter_first"]
-
-STDIN = "-"
-"""What stdin is called among the inputs."""
+__all__ = ["LiveSource", "check_live", "iter_first"]
 
 _READ_BYTES = 1 << 16  # what a pipe of Linux holds
 _POLL_S = 0.2  # so soon does a source that waits for its pipe see that it is to end
@@ -132,6 +130,7 @@ class LiveSource:
             yield mix_to_mono(block.channels, block.layout), block.sample_rate
             if self._stopped.is_set():
                 return
+        self.notes += decoder.notes
         if not self._stopped.is_set():
             self.damage = describe_damage(decoder.settle())
 
@@ -149,13 +148,12 @@ class LiveSource:
             yield samples, form.sample_rate
         if not is_checked:
             self._say_noise(check, form)
-        if reader.n_left and not self._stopped.is_set():
-            noun = "byte" if reader.n_left == 1 else "bytes"
-            self.damage = f"{reader.n_left} {noun} at its end are no whole sample of {form}: it was cut, or is no such"
+        if not self._stopped.is_set():
+            self.damage = describe_rest(reader.n_left, form)
 
     def _say_noise(self, check: NoiseCheck, form: PcmFormat) -> None:
-        if check.is_noise():
-            self.notes.append(f"it sounds like noise: is it really {form}? see --input-format")
+        if noise := check.describe_noise(form):
+            self.notes.append(noise)
 
     def _refuse_pcm_options(self) -> None:
         for option, value in (
@@ -199,8 +197,7 @@ def check_live(name: str, options: StreamOptions) -> None:
         problem = f"{'stdin' if name == STDIN else 'a file'} is to be heard already"
         raise UsageError(problem, where="--microphone", hint=f"leave it out, or leave {name} out")
     if name == STDIN:
-        if sys.stdin is None or sys.stdin.isatty():
-            raise UsageError("stdin is a terminal", where=STDIN, hint="pipe audio into it, or name a file")
+        check_stdin()
         if options.realtime:
             raise UsageError("stdin comes at its own pace", where="--realtime", hint="leave it out")
     elif not Path(name).exists():

@@ -12,7 +12,7 @@ import numpy as np
 from murmur_cli.errors import AudioError
 from murmur_cli.types import Samples
 
-__all__ = ["SNIFF_BYTES", "NoiseCheck", "PcmFormat", "PcmReader", "is_container"]
+__all__ = ["SNIFF_BYTES", "NoiseCheck", "PcmFormat", "PcmReader", "describe_rest", "is_container"]
 
 SNIFF_BYTES = 377
 """How many bytes decide whether a stream has a header: three packets of MPEG-TS, the longest signature."""
@@ -103,6 +103,13 @@ class PcmReader:
         return mean
 
 
+def describe_rest(n_left: int, form: PcmFormat) -> str | None:
+    """Say in one clause what is wrong where ``n_left`` bytes at the end are no whole sample; None if there are none."""
+    noun = "byte" if n_left == 1 else "bytes"
+    problem = f"{n_left} {noun} at its end are no whole sample of {form}: it was cut, or is no such"
+    return problem if n_left else None
+
+
 class NoiseCheck:
     """Listens to the first seconds that are not quiet, and tells whether they are but noise."""
 
@@ -126,6 +133,10 @@ class NoiseCheck:
     def is_over(self) -> bool:
         """Whether enough was heard."""
         return self._n_heard >= self._n_wanted
+
+    def describe_noise(self, form: PcmFormat) -> str | None:
+        """Say in one clause that what was heard is but noise, if it is."""
+        return f"it sounds like noise: is it really {form}? see --input-format" if self.is_noise() else None
 
     def is_noise(self) -> bool:
         """Tell whether what was heard is loud, and its neighbouring samples know nothing of one another."""

@@ -6,16 +6,20 @@ rate of the engine and at that of speech detection (once where the two are the s
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import BinaryIO, Self
 
 from murmur_cli.audio.channels import ChannelPicker
 from murmur_cli.audio.container import open_container
 from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
+from murmur_cli.audio.excerpt import iter_excerpt
+from murmur_cli.audio.pcm import NoiseCheck, PcmFormat, describe_rest
 from murmur_cli.audio.tracks import Track
 from murmur_cli.errors import AudioError
 from murmur_cli.options import AudioOptions
@@ -26,10 +30,14 @@ __all__ = ["Part", "Recording", "open_recording", "open_recordings"]
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """Which of the recordings of its file a recording is: the one at ``index``, from 0, of ``n_parts``."""
+    """Which of the recordings of its file a recording is: the one at ``index``, from 0, of ``n_parts``.
+
+    ``starts_at`` is where in the file they begin, in seconds.
+    """
 
     index: int = 0
     n_parts: int = 1
+    starts_at: float = 0.0
 
 
 _WHOLE = Part()
@@ -110,51 +118,107 @@ def open_recording(path: str, *, recording_id: RecordingId, sample_rate: int) ->
 
 
 def open_recordings(
-    path: str, *, ids: Iterator[RecordingId], sample_rate: int, options: AudioOptions
+    path: str,
+    *,
+    ids: Iterator[RecordingId],
+    sample_rate: int,
+    options: AudioOptions,
+    content: BinaryIO | None = None,
 ) -> tuple[Recording, ...]:
-    """Decode the first audio stream of a file, once, into as many recordings as the options make of it.
+    """Decode an audio stream of a file, once, into as many recordings as the options make of it.
 
     Args:
-        path: A file in any format that FFmpeg reads.
+        path: A file in any format that FFmpeg reads, or of samples without a header if the options say so.
         ids: Numbers that are free in the run; as many are taken as there are recordings.
         sample_rate: Samples per second that the engine wants.
-        options: One recording is the mix; or there is one for each channel, in their order, all equally long.
+        options: One recording is the mix, or one channel; or there is one for each channel, in their order, all
+            equally long.
+        content: The file where it is open already, and ``path`` only what it is called; it stays open.
 
     Raises:
         AudioError: The file cannot be read, or nothing usable is in it.
         OutputError: The temporary folder has no room for the decoded signals.
     """
     with ExitStack() as on_failure:
-        with open_container(path) as container:
-            decoder, picker = Decoder(container, path), ChannelPicker(options.channels, path)
-            tracks = _spool_signals(decoder, picker, sample_rate=sample_rate, on_failure=on_failure)
-            damage = describe_damage(decoder.settle())
-            file_notes = _note_streams(container.n_audio_streams) + picker.notes
-        corrections = [track.seal() for track in tracks]
-        if not tracks or not tracks[0].for_engine.n_samples:
-            raise AudioError("there is not one sample in it", where=path, hint="it may be damaged, or cut short")
+        heard = _hear(path, options, content, sample_rate=sample_rate, on_failure=on_failure)
+        if heard.opposite is not None:
+            on_failure.close()
+            note = f"its channels are opposite in phase, so their mix is silence: channel {heard.opposite} is used"
+            options = replace(options, channels=str(heard.opposite))
+            heard = _hear(path, options, content, sample_rate=sample_rate, on_failure=on_failure)
+            heard = replace(heard, notes=(*heard.notes, note))
+        corrections = [track.seal() for track in heard.tracks]
+        if not heard.tracks or not heard.tracks[0].for_engine.n_samples:
+            raise _find_nothing(path, heard, options)
         on_failure.pop_all()
-    parts = [Part(index, len(tracks)) for index in range(len(tracks))]
+    parts = [Part(index, len(heard.tracks), options.start_s) for index in range(len(heard.tracks))]
     notes = [_label(correction.notes, part) for correction, part in zip(corrections, parts, strict=True)]
-    notes[0] += file_notes
+    notes[0] += heard.notes
     return tuple(
         [
-            Recording(next(ids), path, track=track, part=part, damage=damage, notes=said)
-            for track, part, said in zip(tracks, parts, notes, strict=True)
+            Recording(
+                next(ids),
+                path,
+                track=track,
+                part=part,
+                damage=heard.damage,
+                notes=said,
+            )
+            for track, part, said in zip(heard.tracks, parts, notes, strict=True)
         ]
     )
 
 
-def _spool_signals(decoder: Decoder, picker: ChannelPicker, *, sample_rate: int, on_failure: ExitStack) -> list[Track]:
-    """Write each signal to a track of its own; none where nothing is decoded."""
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What was decoded of a file; ``opposite`` is the louder channel where two cancel each other in the mix."""
+
+    tracks: tuple[Track, ...]
+    decoded_s: float
+    damage: str | None
+    notes: tuple[str, ...]
+    opposite: int | None
+
+
+def _hear(
+    path: str, options: AudioOptions, content: BinaryIO | None, *, sample_rate: int, on_failure: ExitStack
+) -> _Heard:
+    """Decode what the options say, each signal to a track of its own; none where nothing is decoded."""
+    form = _find_form(options)
+    noise = NoiseCheck(form.sample_rate) if form else None
     tracks: list[Track] = []
-    for block in decoder.iter_blocks():
-        signals = picker.pick(block)
-        if not tracks:
-            tracks = [on_failure.enter_context(Track(sample_rate)) for _ in signals]
-        for track, samples in zip(tracks, signals, strict=True):
-            track.push(samples, block.sample_rate)
-    return tracks
+    with open_container(path, content=content, pcm=form, number=options.audio_stream) as container:
+        decoder, picker = Decoder(container, path), ChannelPicker(options, path)
+        for block in iter_excerpt(decoder.iter_blocks(), start_s=options.start_s, end_s=options.end_s):
+            signals = picker.pick(block)
+            if noise:
+                noise.add(signals[0])
+            if not tracks:
+                tracks = [on_failure.enter_context(Track(sample_rate)) for _ in signals]
+            for track, samples in zip(tracks, signals, strict=True):
+                track.push(samples, block.sample_rate)
+        account = decoder.settle()
+        damage = describe_damage(account)
+        notes = () if options.audio_stream else _note_streams(container.n_audio_streams)
+    if form and noise:
+        n_bytes = Path(path).stat().st_size if content is None else os.fstat(content.fileno()).st_size
+        damage = describe_rest(n_bytes % form.n_frame_bytes, form) or damage
+        notes = (said,) if (said := noise.describe_noise(form)) else ()
+    notes += decoder.notes + picker.notes
+    return _Heard(tuple(tracks), account.decoded_s, damage, notes, picker.louder_opposite)
+
+
+def _find_form(options: AudioOptions) -> PcmFormat | None:
+    """Say how samples are written that have no header; None where they have one."""
+    if options.input_format is None:
+        return None
+    return PcmFormat(options.input_format, options.input_rate or 16_000, options.input_channels or 1)
+
+
+def _find_nothing(path: str, heard: _Heard, options: AudioOptions) -> AudioError:
+    if heard.decoded_s and options.start_s:
+        return AudioError(f"it ends at {heard.decoded_s:.1f} s", where=path, hint="let --start be before that")
+    return AudioError("there is not one sample in it", where=path, hint="it may be damaged, or cut short")
 
 
 def _label(notes: tuple[str, ...], part: Part) -> tuple[str, ...]:

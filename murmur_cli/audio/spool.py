@@ -17,7 +17,7 @@ import numpy as np
 from murmur_cli.errors import OutputError
 from murmur_cli.types import Samples
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "naming_folder"]
 
 _RESCALE_BLOCK = 1 << 20  # samples: 4 MB at a time
 
@@ -32,7 +32,7 @@ class Spool:
     def __init__(self) -> None:
         self.n_samples = 0
         self._samples: Samples | None = None
-        with _naming_folder():
+        with naming_folder():
             self._file = tempfile.TemporaryFile(buffering=0)  # noqa: SIM115 - closed by close()
 
     def __enter__(self) -> Self:
@@ -47,7 +47,7 @@ class Spool:
         """Write samples, shape (n_samples,), behind those already there."""
         assert self._samples is None, "a sealed spool cannot grow"
         rest = np.ascontiguousarray(samples, np.float32).data.cast("B")
-        with _naming_folder():
+        with naming_folder():
             while rest:
                 rest = rest[self._file.write(rest) :]  # a nearly full disk takes less than asked for
         self.n_samples += len(samples)
@@ -86,8 +86,12 @@ class Spool:
 
 
 @contextmanager
-def _naming_folder() -> Iterator[None]:
-    """Turn a failure of the temporary folder into an error that names it."""
+def naming_folder() -> Iterator[None]:
+    """Turn a failure of the temporary folder into an error that names it.
+
+    Raises:
+        OutputError: It has no room, or is not there.
+    """
     try:
         yield
     except OSError as error:

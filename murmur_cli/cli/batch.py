@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from murmur_cli.cli import options as cli
@@ -14,10 +14,12 @@ from murmur_cli.options import (
     BatchOptions,
     ChunkOptions,
     DecodeOptions,
+    InputOptions,
     ModelOptions,
     OutputOptions,
     RunOptions,
     SpeakerOptions,
+    SubtitleOptions,
     VadOptions,
 )
 
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["OPTIONS", "batch"]
 
 OPTIONS = (
+    InputOptions,
     AudioOptions,
     ModelOptions,
     VadOptions,
@@ -40,20 +43,38 @@ OPTIONS = (
     DecodeOptions,
     SpeakerOptions,
     OutputOptions,
+    SubtitleOptions,
     RunOptions,
 )
 """The records that the command builds: their fields are its options."""
 
 
 def batch(
-    paths: cli.Paths,
+    paths: cli.Paths = None,
+    recursive: cli.Recursive = False,
+    include: cli.Include = None,
+    exclude: cli.Exclude = None,
+    files_from: cli.FilesFrom = None,
+    null: cli.Null = False,
     channels: cli.Channels = "mix",
+    audio_stream: cli.AudioStream = None,
+    start: cli.Start = None,
+    end: cli.End = None,
+    input_format: cli.RawFormat = None,
+    input_rate: cli.InputRate = None,
+    input_channels: cli.InputChannels = None,
     format: cli.Format = None,
     output: cli.Output = None,
+    output_template: cli.OutputTemplate = None,
     overwrite: cli.Overwrite = False,
     word_times: cli.WordTimes = None,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
+    max_line_width: cli.MaxLineWidth = 42,
+    max_lines: cli.MaxLines = 2,
+    max_cps: cli.MaxCps = 20.0,
+    min_duration: cli.MinDuration = 0.8,
+    max_duration: cli.MaxDuration = 7.0,
     model: cli.Model = "auto",
     device: cli.Device = "auto",
     dtype: cli.Dtype = "auto",
@@ -90,11 +111,22 @@ def batch(
       murmur batch a.wav b.wav -f srt,json -o out/
       murmur batch x.flac -o -
       murmur batch meeting.m4a --enrol Ann=ann.wav --enrol Bob=bob.m4a
+      murmur batch -r recordings/ -o transcripts/
+      murmur batch film.mkv --audio-stream 2 --start 1:30:00 -f srt
+      ssh recorder cat call.wav | murmur batch - --channels left
     """
+    input_options = InputOptions(
+        recursive=recursive,
+        include=tuple(include or ()),
+        exclude=tuple(exclude or ()),
+        files_from=files_from,
+        null=null,
+    )
     formats = split_formats(format)
     output_options = OutputOptions(
         format=formats,
         output=output,
+        output_template=output_template,
         overwrite=overwrite,
         word_times=word_times,
         speaker_names=speaker_names,
@@ -121,15 +153,51 @@ def batch(
         diarizer=diarizer,
         enrol=tuple(enrol or ()),
     )
-    audio_options = AudioOptions(channels=channels)
+    subtitles = SubtitleOptions(
+        max_line_width=max_line_width,
+        max_lines=max_lines,
+        max_cps=max_cps,
+        min_duration=min_duration,
+        max_duration=max_duration,
+    )
+    audio_options = AudioOptions(
+        channels=channels,
+        audio_stream=audio_stream,
+        start=start,
+        end=end,
+        input_format=input_format,
+        input_rate=input_rate,
+        input_channels=input_channels,
+    )
     options = BatchOptions(audio=audio_options, vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
-    return _run([str(path) for path in paths], model_options, options, output=output_options, run=run_options)
+    return _run(
+        _Reading([str(path) for path in paths or ()], input_options),
+        model_options,
+        options,
+        writing=_Writing(output_options, subtitles),
+        run=run_options,
+    )
 
 
-def _run(
-    paths: Sequence[str], model: ModelOptions, options: BatchOptions, *, output: OutputOptions, run: RunOptions
-) -> int:
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    """What is named on the command line, and how it is read."""
+
+    named: Sequence[str]
+    options: InputOptions
+
+
+@dataclass(frozen=True, slots=True)
+class _Writing:
+    """What is written."""
+
+    output: OutputOptions
+    subtitles: SubtitleOptions
+
+
+def _run(reading: _Reading, model: ModelOptions, options: BatchOptions, *, writing: _Writing, run: RunOptions) -> int:
     from murmur_cli.batch import transcribe_all
+    from murmur_cli.cli.gather import gather_inputs
     from murmur_cli.cli.outcome import Outcome
     from murmur_cli.cli.progress import make_progress
     from murmur_cli.cli.pull import PullDisplay
@@ -146,10 +214,13 @@ def _run(
 
     console = make_console(run)
     talk = Talk(console, run)
+    output = writing.output
     enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
-    plans = plan_outputs(paths, output)
     outcome = Outcome(talk, fail_fast=run.fail_fast)
-    present = find_present(paths, outcome)
+    is_pcm = options.audio.input_format is not None
+    inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
+    plans = plan_outputs(inputs.names, output, subfolders=inputs.subfolders, are_several=inputs.are_several)
+    present = find_present(inputs.names, outcome)
     if not present or outcome.is_over():
         return outcome.exit_code
     enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
@@ -177,7 +248,7 @@ def _run(
             if absent := describe_absent(transcript, labels):
                 talk.note(f"{transcript.source}: {absent}")
             labelled = label_speakers(transcript, labels)
-            _write(labelled, plans[transcript.recording_id], word_times=output.writes_word_times, outcome=outcome)
+            _write(labelled, plans[transcript.recording_id], writing, outcome)
             if outcome.is_over():
                 break
     return outcome.exit_code
@@ -205,11 +276,11 @@ def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker,
     return hear_enrolled(enrolments, load_slots_diarizer(), on_note=talk.note)
 
 
-def _write(transcript: Transcript, plan: OutputPlan, *, word_times: bool, outcome: Outcome) -> None:
+def _write(transcript: Transcript, plan: OutputPlan, writing: _Writing, outcome: Outcome) -> None:
     from murmur_cli.transcript.outputs import write_outputs
 
     try:
-        write_outputs(transcript, plan, word_times=word_times)
+        write_outputs(transcript, plan, word_times=writing.output.writes_word_times, subtitles=writing.subtitles)
     except OutputError as error:
         outcome.failed(error)
     else:

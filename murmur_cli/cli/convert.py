@@ -12,7 +12,7 @@ import typer
 from murmur_cli.cli import options as cli
 from murmur_cli.cli.inputs import split_formats
 from murmur_cli.errors import ExitCode, OutputError, TranscriptError
-from murmur_cli.options import OutputOptions, RunOptions
+from murmur_cli.options import OutputOptions, RunOptions, SubtitleOptions
 
 if TYPE_CHECKING:
     from murmur_cli.cli.render import Talk
@@ -29,7 +29,7 @@ class ConvertOptions:
     debug: bool = False
 
 
-OPTIONS = (OutputOptions, ConvertOptions)
+OPTIONS = (OutputOptions, SubtitleOptions, ConvertOptions)
 """The records that the command builds: their fields are its options."""
 
 _Transcripts = Annotated[
@@ -42,10 +42,16 @@ def convert(
     paths: _Transcripts,
     format: cli.Format = None,
     output: cli.Output = None,
+    output_template: cli.OutputTemplate = None,
     overwrite: cli.Overwrite = False,
     word_times: cli.WordTimes = None,
     speaker_names: cli.SpeakerNames = None,
     no_speakers: cli.NoSpeakers = False,
+    max_line_width: cli.MaxLineWidth = 42,
+    max_lines: cli.MaxLines = 2,
+    max_cps: cli.MaxCps = 20.0,
+    min_duration: cli.MinDuration = 0.8,
+    max_duration: cli.MaxDuration = 7.0,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
 ) -> int:
@@ -56,21 +62,30 @@ def convert(
       murmur convert talk.json -f srt > talk.srt
       murmur convert talk.json -f srt,ass,stm -o out/
       murmur convert out/*.json -f rttm -o turns/
+      murmur convert talk.json -f vtt --max-lines 1 --max-line-width 37
       murmur convert talk.json --speaker-names "S1=Ann Lee,S2=Bob"
     """
     formats = split_formats(format)
     options = OutputOptions(
         format=formats,
         output=output,
+        output_template=output_template,
         overwrite=overwrite,
         word_times=word_times,
         speaker_names=speaker_names,
         no_speakers=no_speakers,
     )
-    return _run([str(path) for path in paths], options, run=RunOptions(quiet=quiet, debug=debug))
+    subtitles = SubtitleOptions(
+        max_line_width=max_line_width,
+        max_lines=max_lines,
+        max_cps=max_cps,
+        min_duration=min_duration,
+        max_duration=max_duration,
+    )
+    return _run([str(path) for path in paths], options, subtitles, run=RunOptions(quiet=quiet, debug=debug))
 
 
-def _run(paths: Sequence[str], options: OutputOptions, *, run: RunOptions) -> ExitCode:
+def _run(paths: Sequence[str], options: OutputOptions, subtitles: SubtitleOptions, *, run: RunOptions) -> ExitCode:
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
     from murmur_cli.transcript.outputs import plan_outputs, write_outputs
@@ -83,7 +98,8 @@ def _run(paths: Sequence[str], options: OutputOptions, *, run: RunOptions) -> Ex
     for i, plan in enumerate(plan_outputs(paths, options)):
         try:
             transcript = load_transcript(plan.source, recording_id=RecordingId(i))
-            write_outputs(label_speakers(transcript, labels), plan, word_times=options.writes_word_times)
+            labelled = label_speakers(transcript, labels)
+            write_outputs(labelled, plan, word_times=options.writes_word_times, subtitles=subtitles)
         except (TranscriptError, OutputError) as error:
             talk.error(error)
             n_failed += 1

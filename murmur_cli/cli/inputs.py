@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -50,7 +51,7 @@ def find_present(paths: Sequence[str], outcome: Outcome) -> list[tuple[Recording
 
     present = []
     for index, path in enumerate(paths):
-        if Path(path).exists():
+        if path == "-" or Path(path).exists():
             present.append((RecordingId(index), path))
         else:
             outcome.failed(AudioError("no such file", where=path, hint="check the name"))
@@ -71,6 +72,7 @@ def open_all(
     The first recording of a file, and so its transcript, has the file's number; other channels come after all files.
     """
     from murmur_cli.audio.source import open_recordings
+    from murmur_cli.audio.stdin import STDIN, spool_stdin
     from murmur_cli.types import RecordingId
 
     spare = map(RecordingId, count(1 + max(recording_id for recording_id, _ in paths)))
@@ -79,7 +81,8 @@ def open_all(
             return
         try:
             ids = chain([recording_id], spare)
-            recordings = open_recordings(path, ids=ids, sample_rate=sample_rate, options=options)
+            with spool_stdin() if path == STDIN else nullcontext() as content:
+                recordings = open_recordings(path, ids=ids, sample_rate=sample_rate, options=options, content=content)
         except AudioError as error:
             outcome.failed(error)
             continue

@@ -63,7 +63,8 @@ class StatsLog:
             OutputError: It cannot be written.
         """
         if self._file is not None and answer.stats is not None:
-            start, end = (round(at / recording.sample_rate, 3) for at in (chunk.span.start, chunk.span.end))
+            places = (chunk.span.start / recording.sample_rate, chunk.span.end / recording.sample_rate)
+            start, end = (round(recording.part.starts_at + place, 3) for place in places)
             error = answer.result.reason if isinstance(answer.result, DecodeError) else None
             about = {"file": recording.source, "chunk": chunk.index, "start": start, "end": end, "error": error}
             try:

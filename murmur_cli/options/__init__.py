@@ -8,13 +8,16 @@ from __future__ import annotations
 from murmur_cli.options.audio import CHANNELS, AudioOptions
 from murmur_cli.options.batch import BatchOptions
 from murmur_cli.options.decode import DecodeOptions
+from murmur_cli.options.inputs import InputOptions
 from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
-from murmur_cli.options.output import FORMATS, LIVE_FORMATS, OutputOptions
+from murmur_cli.options.output import FORMATS, LIVE_FORMATS, OutputOptions, SubtitleOptions
+from murmur_cli.options.pcm import PCM_FORMATS
 from murmur_cli.options.run import COLORS, PROGRESS, RunOptions
 from murmur_cli.options.score import METRICS, NORMALIZERS, ScoreOptions
 from murmur_cli.options.speakers import MOST_SPEAKERS, SpeakerOptions
 from murmur_cli.options.speech import ChunkOptions, VadOptions
-from murmur_cli.options.stream import LONGEST_CONTEXT, ON_LAG, PCM_FORMATS, CaptionOptions, StreamOptions
+from murmur_cli.options.stream import LONGEST_CONTEXT, ON_LAG, CaptionOptions, StreamOptions
+from murmur_cli.options.template import TEMPLATE_FIELDS
 
 __all__ = [
     "CHANNELS",
@@ -31,16 +34,19 @@ __all__ = [
     "ON_LAG",
     "PCM_FORMATS",
     "PROGRESS",
+    "TEMPLATE_FIELDS",
     "AudioOptions",
     "BatchOptions",
     "CaptionOptions",
     "ChunkOptions",
     "DecodeOptions",
+    "InputOptions",
     "ModelOptions",
     "OutputOptions",
     "RunOptions",
     "ScoreOptions",
     "SpeakerOptions",
     "StreamOptions",
+    "SubtitleOptions",
     "VadOptions",
 ]

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from murmur_cli.options.pcm import require_pcm
 from murmur_cli.options.require import require
 
-__all__ = ["LONGEST_CONTEXT", "ON_LAG", "PCM_FORMATS", "CaptionOptions", "StreamOptions"]
+__all__ = ["LONGEST_CONTEXT", "ON_LAG", "CaptionOptions", "StreamOptions"]
 
 LONGEST_CONTEXT = 60
 """Minutes that ``--context-minutes`` may be at most; no model was trained on so many."""
 
 ON_LAG = ("wait", "skip")
 """What is done where decoding is slower than speech, as ``--on-lag`` spells it."""
-
-PCM_FORMATS = ("s16le", "f32le", "mulaw", "alaw")
-"""How samples without a header are written, as ``--input-format`` spells it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,14 +50,7 @@ class StreamOptions:
         require("--on-lag", f"no such way: {self.on_lag}", f"choose from {', '.join(ON_LAG)}", unless=known)
         sane = self.duration is None or 0.0 < self.duration < 1e9
         require("--duration", f"{self.duration} is no number of seconds", "give more than 0", unless=sane)
-        known = self.input_format is None or self.input_format in PCM_FORMATS
-        problem = f"no such format: {self.input_format}"
-        require("--input-format", problem, f"choose from {', '.join(PCM_FORMATS)}", unless=known)
-        sane = self.input_rate is None or 1000 <= self.input_rate <= 768_000
-        require("--input-rate", f"{self.input_rate} Hz is not between 1000 and 768000", "try 16000", unless=sane)
-        sane = self.input_channels is None or 1 <= self.input_channels <= 64
-        problem = f"{self.input_channels} is not between 1 and 64"
-        require("--input-channels", problem, "leave it out for 1", unless=sane)
+        require_pcm(self.input_format, self.input_rate, self.input_channels)
         sane = 0.1 <= self.step <= 60.0
         require("--step", f"{self.step} s is not between 0.1 and 60", "leave it out for 1", unless=sane)
         named = self.save_audio is None or bool(self.save_audio)

@@ -20,7 +20,7 @@ from murmur_cli.types import Gap, Provenance, RecordingId, Segment, Speaker, Tra
 
 __all__ = ["LiveWriter", "make_writer"]
 
-_LONGEST_CAPTION_S = 7.0  # what goes on in the same sentence is one caption for so long; as in CueLimits
+_LONGEST_CAPTION_S = 7.0  # what goes on in the same sentence is one caption for so long; as in SubtitleOptions
 
 
 class LiveWriter(Protocol):

@@ -17,8 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.errors import OutputError, UsageError
-from murmur_cli.options import FORMATS, OutputOptions
+from murmur_cli.options import FORMATS, OutputOptions, SubtitleOptions
 from murmur_cli.transcript.formats import render_transcript
+from murmur_cli.transcript.naming import NamedInput, name_output
+from murmur_cli.transcript.places import Places
 from murmur_cli.types import Transcript
 
 __all__ = [
@@ -33,6 +35,7 @@ __all__ = [
 _STDIO = "-"
 _DEFAULT_FORMAT = "txt"
 _CHAINABLE = ("txt", "jsonl")  # several of these can follow one another in one stream
+_SUBTITLES = SubtitleOptions()
 _MAX_NAME_BYTES = 255  # of one part of a path: NAME_MAX of Linux and macOS
 
 
@@ -52,15 +55,19 @@ class OutputPlan:
     targets: tuple[OutputTarget, ...]
 
 
-def plan_outputs(inputs: Sequence[str], options: OutputOptions) -> list[OutputPlan]:
-    """Decide where each transcript goes, and make the folder that ``--output`` names if there is none.
+def plan_outputs(
+    inputs: Sequence[str], options: OutputOptions, *, subfolders: Sequence[str] = (), are_several: bool = False
+) -> list[OutputPlan]:
+    """Decide where each transcript goes, and make the folders below ``--output`` that are not there.
 
     One input in one format goes to stdout, several inputs or formats to files beside the inputs. With
-    ``--output`` they go to that file, into that folder, or (``-``) to stdout.
+    ``--output`` they go to that file, into that folder, or (``-``) to stdout. A template means files.
 
     Args:
         inputs: Names as the user wrote them; ``-`` is stdin.
         options: What was asked for; without a format the suffix of the output file decides, else it is txt.
+        subfolders: Where each lies in the folder that was searched for it, made again in ``--output``; or none.
+        are_several: Take them for several even where there is one.
 
     Returns:
         One plan for each input, in their order.
@@ -70,31 +77,32 @@ def plan_outputs(inputs: Sequence[str], options: OutputOptions) -> list[OutputPl
             may not be replaced; a name is too long; a folder is missing or cannot be written to; what
             goes to stdout could not be told apart there; a format would hold nothing without speakers.
     """
-    _refuse_repeats(inputs)
+    _refuse_repeats(inputs, places := Places())
     formats = tuple(dict.fromkeys(options.format))
-    n_outputs = len(inputs) * max(1, len(formats))
-    output = options.output
+    output, template, makes_them = options.output, options.output_template, False
+    is_one = len(inputs) * max(1, len(formats)) == 1 and template is None and not are_several
     if output == "":
         raise UsageError("the name is empty", where="--output", hint="give a file, a folder, or - for stdout")
-    if output == _STDIO or (output is None and n_outputs == 1):
+    if output == _STDIO or (output is None and is_one):
         plans = _plan_stdout(inputs, formats)
-    elif output is None:
-        plans = [_plan_files(source, formats, folder=Path(source).parent) for source in inputs]
-    elif n_outputs > 1 or _names_folder(output):
-        plans = [_plan_files(source, formats, folder=Path(output)) for source in inputs]
-    else:
+    elif output is not None and is_one and not _names_folder(output):
         plans = [_plan_file(inputs[0], formats, output)]
+    else:
+        placed = zip(inputs, subfolders or [""] * len(inputs), strict=True)
+        named = [NamedInput(source, below, number) for number, (source, below) in enumerate(placed, start=1)]
+        plans = [_plan_files(each, formats, options) for each in named]
+        makes_them = output is not None or template is not None
     if options.no_speakers:
         _refuse_speakers_alone(plans)
-    _refuse_collisions(plans)
+    _refuse_collisions(plans, places)
     _check_files(plans, overwrite=options.overwrite)
-    if output not in (None, _STDIO) and (n_outputs > 1 or _names_folder(output)):
-        _make_folder(Path(output))
-    _check_folders([plan for plan in plans if output is not None or _is_there(plan.source)])
+    _settle_folders([plan for plan in plans if output is not None or _is_there(plan.source)], makes_them=makes_them)
     return plans
 
 
-def write_outputs(transcript: Transcript, plan: OutputPlan, *, word_times: bool) -> None:
+def write_outputs(
+    transcript: Transcript, plan: OutputPlan, *, word_times: bool, subtitles: SubtitleOptions = _SUBTITLES
+) -> None:
     """Write a transcript to where its plan says.
 
     Raises:
@@ -102,7 +110,7 @@ def write_outputs(transcript: Transcript, plan: OutputPlan, *, word_times: bool)
         BrokenPipeError: Nobody reads stdout any more.
     """
     for target in plan.targets:
-        text = render_transcript(transcript, target.format_name, word_times=word_times)
+        text = render_transcript(transcript, target.format_name, word_times=word_times, subtitles=subtitles)
         if target.path is not None:
             write_text_atomically(target.path, text)
             continue
@@ -153,21 +161,21 @@ def _plan_file(source: str, formats: Sequence[str], output: str) -> OutputPlan:
     return OutputPlan(source, (OutputTarget(name, path),))
 
 
-def _plan_files(source: str, formats: Sequence[str], *, folder: Path) -> OutputPlan:
-    stem = "stdin" if source == _STDIO else Path(source).stem
-    targets = (OutputTarget(name, folder / f"{stem}.{name}") for name in formats or (_DEFAULT_FORMAT,))
-    return OutputPlan(source, tuple(targets))
+def _plan_files(given: NamedInput, formats: Sequence[str], options: OutputOptions) -> OutputPlan:
+    folder, template, names = options.output, options.output_template, formats or (_DEFAULT_FORMAT,)
+    paths = [name_output(given, name, folder=folder, template=template) for name in names]
+    return OutputPlan(given.source, tuple(map(OutputTarget, names, paths)))
 
 
 def _names_folder(output: str) -> bool:
     return output.endswith("/") or stat.S_ISDIR(_mode_of(Path(output)))
 
 
-def _refuse_repeats(inputs: Sequence[str]) -> None:
-    seen: set[Path | str] = set()
+def _refuse_repeats(inputs: Sequence[str], places: Places) -> None:
+    seen: set[str] = set()
     for source in inputs:
-        path = Path(source)
-        place = source if source == _STDIO else Path(os.path.realpath(path.parent)) / path.name
+        folder, name = os.path.split(source)
+        place = source if source == _STDIO else f"{places.find_folder(folder)}/{name}"
         if place in seen:
             raise UsageError("this input is given twice", where=source, hint="name it once")
         seen.add(place)
@@ -179,19 +187,22 @@ def _refuse_speakers_alone(plans: Sequence[OutputPlan]) -> None:
         raise UsageError("rttm holds nothing but who speaks when", where="--no-speakers", hint=hint)
 
 
-def _refuse_collisions(plans: Sequence[OutputPlan]) -> None:
+def _refuse_collisions(plans: Sequence[OutputPlan], places: Places) -> None:
     """No output may be an input or the output of another input, by whatever name it goes."""
-    inputs = {os.path.realpath(plan.source): plan.source for plan in plans if plan.source != _STDIO}
+    inputs = {places.find(plan.source): plan.source for plan in plans if plan.source != _STDIO}
     takers: dict[str, str] = {}
     for plan in plans:
         for path in _iter_files([plan]):
-            place = os.path.realpath(path)
+            place = places.find(path)
             if place in inputs:
                 problem = f"the transcript of {plan.source} would replace this input"
                 raise UsageError(problem, where=inputs[place], hint="choose another file or folder with --output")
+            if takers.get(place) == plan.source:
+                problem = f"two of its formats would be the same file: {path}"
+                raise UsageError(problem, where=plan.source, hint="put {ext} into --output-template")
             if place in takers:
                 problem = f"the transcript would be the same file as that of {takers[place]}: {path}"
-                raise UsageError(problem, where=plan.source, hint="rename one, or give each its own --output folder")
+                raise UsageError(problem, where=plan.source, hint="rename one, or add --output-template '{name}.{ext}'")
             takers[place] = plan.source
 
 
@@ -209,20 +220,23 @@ def _check_files(plans: Sequence[OutputPlan], *, overwrite: bool) -> None:
             raise UsageError("the transcript exists already", where=str(path), hint=hint)
 
 
+def _settle_folders(plans: Sequence[OutputPlan], *, makes_them: bool) -> None:
+    """Make the folders of all files, or look whether they are there."""
+    for folder in sorted({path.parent for path in _iter_files(plans)}):
+        if makes_them:
+            _make_folder(folder)
+        if not stat.S_ISDIR(_mode_of(folder)):
+            raise UsageError("there is no such folder", where=str(folder), hint="make it, or choose another --output")
+        if not os.access(folder, os.W_OK | os.X_OK):
+            raise UsageError("the folder cannot be written to", where=str(folder), hint="choose another --output")
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         problem = f"the folder cannot be made: {_reason(error)}"
         raise UsageError(problem, where=str(folder), hint="choose another --output") from error
-
-
-def _check_folders(plans: Sequence[OutputPlan]) -> None:
-    for folder in sorted({path.parent for path in _iter_files(plans)}):
-        if not stat.S_ISDIR(_mode_of(folder)):
-            raise UsageError("there is no such folder", where=str(folder), hint="make it, or choose another --output")
-        if not os.access(folder, os.W_OK | os.X_OK):
-            raise UsageError("the folder cannot be written to", where=str(folder), hint="choose another --output")
 
 
 def _iter_files(plans: Sequence[OutputPlan]) -> Iterator[Path]:

@@ -1,4 +1,4 @@
-"""From chunk time to recording time: the only place that adds an offset.
+"""From chunk time to recording time, and on to that of the file: the only place that adds an offset.
 
 Segments come out sorted, inside their chunk and inside the recording, and never run backwards. A chunk
 that failed becomes a gap; nothing is dropped without one.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import TypeAlias
 
@@ -30,7 +30,7 @@ from murmur_cli.types import (
     Word,
 )
 
-__all__ = ["Answers", "RecordingFacts", "locate_speakers", "stitch"]
+__all__ = ["Answers", "RecordingFacts", "locate_speakers", "shift", "stitch"]
 
 Answers: TypeAlias = Sequence[tuple[Chunk, Hypothesis | DecodeError]]
 """Every chunk of a recording with its answer, in any order."""
@@ -94,6 +94,29 @@ def stitch(
         language=recording.language,
         damage=recording.damage,
         provenance=recording.provenance,
+    )
+
+
+def shift(transcript: Transcript, by_s: float) -> Transcript:
+    """Give a transcript of a part of a file the times of the file, in which the part begins ``by_s`` after its start.
+
+    Its duration becomes the place where the part ends.
+    """
+    if not by_s:
+        return transcript
+    return replace(
+        transcript,
+        segments=tuple(
+            replace(
+                segment,
+                start=segment.start + by_s,
+                end=segment.end + by_s,
+                words=tuple(replace(word, start=word.start + by_s, end=word.end + by_s) for word in segment.words),
+            )
+            for segment in transcript.segments
+        ),
+        gaps=tuple(replace(gap, start=gap.start + by_s, end=gap.end + by_s) for gap in transcript.gaps),
+        duration=transcript.duration + by_s,
     )
 
 

@@ -11,30 +11,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.layout import Passage, lay_out, measure, partition
 from murmur_cli.transcript.line_breaks import display_width
 from murmur_cli.transcript.notation import flatten, floor_ms, to_ms, to_one_line
 from murmur_cli.types import Segment, Speaker, Transcript, Word
 
-__all__ = ["Cue", "CueLimits", "make_cues"]
+__all__ = ["Cue", "make_cues"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CueLimits:
-    """What a viewer can read. Widths count columns; wide characters such as Han take two.
-
-    Source: the guidelines of broadcasters (Netflix, Timed Text Style Guide): two lines of 42 characters, 20
-    characters a second, 7 s at most, 20 frames (0.8 s) at least.
-    """
-
-    max_line_width: int = 42
-    max_lines: int = 2
-    max_cps: float = 20.0
-    min_duration_ms: int = 800
-    max_duration_ms: int = 7000
-
-
-_DEFAULT_LIMITS = CueLimits()
+_DEFAULT_LIMITS = SubtitleOptions()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +33,7 @@ class Cue:
     speaker: Speaker | None
 
 
-def make_cues(transcript: Transcript, *, is_labelled: bool, limits: CueLimits = _DEFAULT_LIMITS) -> list[Cue]:
+def make_cues(transcript: Transcript, *, is_labelled: bool, limits: SubtitleOptions = _DEFAULT_LIMITS) -> list[Cue]:
     """Cut a transcript into cues, in order of time.
 
     A cue is shown longer than it is spoken where it is too short or too fast to read and the next leaves
@@ -66,7 +52,7 @@ def make_cues(transcript: Transcript, *, is_labelled: bool, limits: CueLimits = 
     return _settle(cues, duration_ms=floor_ms(transcript.duration), limits=limits)
 
 
-def _split(segment: Segment, *, label: str, duration: float, limits: CueLimits) -> list[Cue]:
+def _split(segment: Segment, *, label: str, duration: float, limits: SubtitleOptions) -> list[Cue]:
     """Cut one segment into few cues, at good breaks, none too full or too long, and few too short."""
     pieces = _find_pieces(segment)
     passage = measure("".join(piece.text for piece in pieces), frozenset(piece.end for piece in pieces))
@@ -141,7 +127,7 @@ def _time_units(passage: Passage, pieces: Sequence[_Piece], duration: float) -> 
     return starts, ends
 
 
-def _settle(cues: Sequence[Cue], *, duration_ms: int, limits: CueLimits) -> list[Cue]:
+def _settle(cues: Sequence[Cue], *, duration_ms: int, limits: SubtitleOptions) -> list[Cue]:
     """Give each cue its place: after the one before, until the one after, long enough to read if there is room."""
     starts = _separate(cues, duration_ms=duration_ms, min_duration_ms=limits.min_duration_ms)
     settled = []

@@ -44,7 +44,7 @@ WHOLE = 19.18  # seconds: the conversation that most inputs are made of
 MADE = {
     "aac.m4a": speech(WHOLE),
     "amrnb.amr": speech(14.24, 3),  # its encoder left packets that no decoder reads
-    "audio_starts_at_5s.mp4": speech(19.26),
+    "audio_starts_at_5s.mp4": speech(24.2),
     "callcentre_stereo_8k.wav": speech(53.86),
     "clipped_+30dB.wav": speech(WHOLE),
     "data_size_zero.wav": speech(10),
@@ -67,8 +67,8 @@ MADE = {
     "odd_length.wav": speech(5, 3),
     "one_sample.wav": no_speech(0),
     "opus.ogg": speech(WHOLE),
-    "out_of_phase.wav": no_speech(10),  # the mix of opposite channels is silence
-    "pts_gap_8s.mka": speech(WHOLE),
+    "out_of_phase.wav": speech(10),
+    "pts_gap_8s.mka": speech(WHOLE + 8),
     "rate11025.wav": speech(10),
     "rate192k.wav": speech(5),
     "raw.aac": speech(19.26),

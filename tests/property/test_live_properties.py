@@ -19,7 +19,7 @@ from scripted_stream import RATE, Bystander
 from murmur_cli.audio.live import LiveSource
 from murmur_cli.audio.pcm import PcmFormat, PcmReader
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
-from murmur_cli.options import LIVE_FORMATS, PCM_FORMATS, StreamOptions
+from murmur_cli.options import LIVE_FORMATS, PCM_FORMATS, StreamOptions, SubtitleOptions
 from murmur_cli.stream import transcribe_live
 from murmur_cli.transcript.events import Committed
 from murmur_cli.transcript.fields import parse_json
@@ -100,7 +100,9 @@ def test_what_is_written_live_says_what_batch_would_say(script: list[ScriptEntry
     spoken = [entry for entry in script if entry.error is None and entry.start < 20.0]
     assert [segment.text for segment in transcript.segments] == [entry.text.strip() for entry in spoken]
     assert len(transcript.gaps) == sum(entry.error is not None and entry.start < 20.0 for entry in script)
-    live, batch = (pysubs2.SSAFile.from_string(text, "srt") for text in (written["srt"], render_srt(transcript)))
+    live, batch = (
+        pysubs2.SSAFile.from_string(text, "srt") for text in (written["srt"], render_srt(transcript, SubtitleOptions()))
+    )
     assert to_letters(live) == to_letters(batch)
     assert all(cue.start < cue.end <= 20_000 for cue in live)
     assert all(one.end <= other.start for one, other in itertools.pairwise(live))

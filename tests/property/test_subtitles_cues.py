@@ -13,14 +13,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 from transcript_samples import make_segment, make_transcript
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.formats import render_transcript
 from murmur_cli.transcript.layout import measure, partition
 from murmur_cli.transcript.line_breaks import display_width, find_units, is_spaceless
 from murmur_cli.transcript.notation import floor_ms
-from murmur_cli.transcript.subtitles import CueLimits, make_cues
+from murmur_cli.transcript.subtitles import make_cues
 from murmur_cli.types import Segment, Transcript, Word
 
-LIMITS = CueLimits()
+LIMITS = SubtitleOptions()
 WORDS = ("yes", "no,", "well.", "extraordinarily", "I", "“quoted”", "3.5", "東京", "です。", "สวัสดี", "한국어", "a" * 50)
 
 texts = st.lists(st.sampled_from(WORDS), min_size=1, max_size=40).map(" ".join)

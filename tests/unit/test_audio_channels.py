@@ -165,19 +165,19 @@ def make_block(n_channels: int, seconds: float = 1.5) -> Block:
 def test_channels_that_differ_anywhere_are_not_alike() -> None:
     same = Block([noise(0), noise(0)], ("FL", "FR"), RATE)
     for blocks, n_notes in (([same, same], 1), ([same, make_block(2)], 0), ([make_block(2), same], 0)):
-        picker = ChannelPicker("speakers", "call.wav")
+        picker = ChannelPicker(SPEAKERS, "call.wav")
         for block in blocks:
             picker.pick(block)
         assert len(picker.notes) == n_notes
 
 
 def test_a_number_of_channels_that_changes_is_an_error_that_says_where() -> None:
-    picker = ChannelPicker("speakers", "call.wav")
+    picker = ChannelPicker(SPEAKERS, "call.wav")
     for _ in range(2):
         assert len(picker.pick(make_block(2))) == 2
     with pytest.raises(AudioError, match=r"call\.wav: .* from 2 to 1 at 3\.0 s.*--channels mix"):
         picker.pick(make_block(1))
-    mix = ChannelPicker("mix", "call.wav")
+    mix = ChannelPicker(AudioOptions(), "call.wav")
     assert [len(mix.pick(make_block(n))) for n in (2, 1, 20)] == [1, 1, 1]
     assert mix.notes == ()
 

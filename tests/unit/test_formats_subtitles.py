@@ -6,9 +6,10 @@ import pysubs2
 import pytest
 from transcript_samples import make_segment, make_transcript, make_words
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.formats import render_transcript
 from murmur_cli.transcript.line_breaks import find_units
-from murmur_cli.transcript.subtitles import Cue, CueLimits, make_cues
+from murmur_cli.transcript.subtitles import Cue, make_cues
 from murmur_cli.types import Segment, Word
 
 LONG = (
@@ -22,9 +23,9 @@ JAPANESE = (
 THAI = "สวัสดีครับวันนี้เราจะพูดถึงเรื่องการประชุมที่เกิดขึ้นเมื่อวานนี้ที่กรุงเทพมหานครและผลของการลงคะแนน"
 
 
-def cues_of(*segments: Segment, duration: float = 60.0, limits: CueLimits | None = None) -> list[Cue]:
+def cues_of(*segments: Segment, duration: float = 60.0, limits: SubtitleOptions | None = None) -> list[Cue]:
     transcript = make_transcript(segments, duration=duration)
-    return make_cues(transcript, is_labelled=True, limits=limits or CueLimits())
+    return make_cues(transcript, is_labelled=True, limits=limits or SubtitleOptions())
 
 
 def srt(*segments: Segment, duration: float = 60.0) -> str:
@@ -191,7 +192,7 @@ def test_a_drawn_out_word_does_not_stay_for_ever() -> None:
 
 
 def test_limits_can_be_changed() -> None:
-    limits = CueLimits(max_line_width=20, max_lines=1, max_duration_ms=3000)
+    limits = SubtitleOptions(max_line_width=20, max_lines=1, max_duration=3.0)
     cues = cues_of(make_segment(0.0, 14.0, LONG), limits=limits)
     assert all(len(cue.lines) == 1 and len(cue.lines[0]) <= 20 for cue in cues)
     assert all(cue.end_ms - cue.start_ms <= 3000 for cue in cues)

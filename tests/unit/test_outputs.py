@@ -22,6 +22,7 @@ from murmur_cli.transcript.outputs import (
     write_outputs,
     write_text_atomically,
 )
+from murmur_cli.transcript.places import Places
 
 
 @pytest.fixture(autouse=True)
@@ -136,6 +137,22 @@ def test_an_input_is_never_replaced() -> None:
     assert "b.txt" in refusal(touch("b.wav", "b.txt"), overwrite=True)
 
 
+def test_places_are_where_names_lead() -> None:
+    touch("x/y/a.wav", "b.wav")
+    for link, target in (("x/l", "y"), ("l.wav", "x/y/a.wav"), ("x/y/up", ".."), ("far", "x/l"), ("gone.wav", "no")):
+        Path(link).symlink_to(target)
+    Path("loop").symlink_to("loop")
+    names = ("a.wav", "l.wav", "y", "up", "..", ".", "l", "gone.wav", "loop", "b.wav")
+    paths = [
+        f"{folder}{name}"
+        for folder in ("", "./", "x/", "x/l/", "far/", "far/up/", "no/where/", "x/../")
+        for name in names
+    ]
+    places = Places()
+    for path in (*paths, str(Path("x/l/a.wav").absolute()), "/", "x//l//a.wav", ""):
+        assert places.find(path) == os.path.realpath(path), path
+
+
 def test_an_existing_output_needs_overwrite() -> None:
     touch("a.wav", "a.srt", "out.txt")
     said = refusal(["a.wav"], "srt", "vtt")
@@ -170,6 +187,74 @@ def test_a_folder_that_cannot_be_written_to_is_refused(monkeypatch: pytest.Monke
     assert refusal(["x/a.wav", "y/b.wav"]).startswith("y: ")
     assert refusal(["x/a.wav"], output="y/o.txt").startswith("y: ")
     assert plan(["x/a.wav"], "srt", "vtt") == ["srt x/a.srt", "vtt x/a.vtt"]
+
+
+def named(source: str, template: str, *formats: str, output: str | None = None) -> list[str]:
+    options = OutputOptions(format=formats, output=output, output_template=template)
+    (made,) = plan_outputs(touch(source), options)
+    return [str(target.path) for target in made.targets]
+
+
+def test_a_template_makes_the_names() -> None:
+    assert named("x/a.b.wav", "{stem}.{ext}") == ["x/a.b.txt"]
+    assert named("x/a.wav", "{name}.{ext}", "srt", "vtt", output="out") == ["out/a.wav.srt", "out/a.wav.vtt"]
+    assert named("x/a.wav", "{ext}/{dir}-{n}.{{{ext}}}", output="out") == ["out/txt/x-1.{txt}"]
+    assert Path("out/txt").is_dir()
+    assert named("x/a.wav", "subs/{stem}.{ext}", "srt") == ["x/subs/a.srt"]
+    assert named("x/{ext} %s.wav", "{stem}") == ["x/{ext} %s"]  # what a field holds is no field
+    assert named("c.wav", "{dir}.{ext}") == [f"{Path.cwd().name}.txt"]
+    (made,) = plan_outputs(["-"], OutputOptions(output_template="{name}-{stem}.{ext}"))
+    assert str(made.targets[0].path) == "stdin-stdin.txt"
+
+
+def test_a_template_keeps_recordings_of_one_name_apart() -> None:
+    inputs = touch("a.wav", "a.mp3")
+    plans = plan_outputs(inputs, OutputOptions(output_template="{name}.{ext}"))
+    assert [str(made.targets[0].path) for made in plans] == ["a.wav.txt", "a.mp3.txt"]
+    assert "--output-template" in refusal(inputs)
+
+
+def test_a_template_that_names_one_file_for_two_is_refused() -> None:
+    for inputs, template in ((["a.wav", "b.wav"], "all.{ext}"), (["a.wav"], "{stem}")):
+        options = OutputOptions(format=("srt", "vtt"), output_template=template)
+        with pytest.raises(UsageError, match="same file"):
+            plan_outputs(touch(*inputs), options)
+    with pytest.raises(UsageError, match="replace this input"):
+        plan_outputs(["a.wav"], OutputOptions(output_template="{name}", overwrite=True))
+
+
+@pytest.mark.parametrize(
+    "template", ["", "/x/{stem}", "{stem}/", "{nope}.{ext}", "{stem", "stem}", "{}", "{n:5}", ".."]
+)
+def test_a_template_that_names_no_file_is_refused(template: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        OutputOptions(output_template=template)
+    assert caught.value.where == "--output-template"
+
+
+def test_a_template_and_stdout_are_at_odds() -> None:
+    with pytest.raises(UsageError):
+        OutputOptions(output="-", output_template="{stem}.{ext}")
+
+
+def test_trees_are_made_again_below_the_output_folder() -> None:
+    inputs = touch("in/a.wav", "in/x/b.wav", "in/x/y/b.wav")
+    options = OutputOptions(output="out")
+    plans = plan_outputs(inputs, options, subfolders=("", "x", "x/y"), are_several=True)
+    assert [str(made.targets[0].path) for made in plans] == ["out/a.txt", "out/x/b.txt", "out/x/y/b.txt"]
+    assert Path("out/x/y").is_dir()
+    beside = plan_outputs(inputs, OutputOptions(), subfolders=("", "x", "x/y"), are_several=True)
+    assert [str(made.targets[0].path) for made in beside] == ["in/a.txt", "in/x/b.txt", "in/x/y/b.txt"]
+
+
+def test_one_recording_that_was_found_is_treated_like_many() -> None:
+    touch("in/a.wav")
+    (made,) = plan_outputs(["in/a.wav"], OutputOptions(output="out"), subfolders=("",), are_several=True)
+    assert str(made.targets[0].path) == "out/a.txt"
+    (made,) = plan_outputs(["in/a.wav"], OutputOptions(), are_several=True)
+    assert str(made.targets[0].path) == "in/a.txt"
+    (made,) = plan_outputs(["in/a.wav"], OutputOptions(output="-"), are_several=True)
+    assert made.targets[0].path is None
 
 
 def test_a_missing_input_is_left_to_be_reported_when_it_is_opened() -> None:

@@ -6,11 +6,28 @@ from typing import Annotated
 
 import typer
 
-from murmur_cli.options import FORMATS, LIVE_FORMATS
+from murmur_cli.options import FORMATS, LIVE_FORMATS, TEMPLATE_FIELDS
 
-__all__ = ["Captions", "Format", "LiveFormat", "NoSpeakers", "Output", "Overwrite", "SpeakerNames", "Step", "WordTimes"]
+__all__ = [
+    "Captions",
+    "Format",
+    "LiveFormat",
+    "MaxCps",
+    "MaxDuration",
+    "MaxLineWidth",
+    "MaxLines",
+    "MinDuration",
+    "NoSpeakers",
+    "Output",
+    "OutputTemplate",
+    "Overwrite",
+    "SpeakerNames",
+    "Step",
+    "WordTimes",
+]
 
 _PANEL = "Output"
+_SUBTITLES = "Subtitles (srt, vtt, ass)"
 
 LiveFormat = Annotated[
     list[str] | None,
@@ -54,6 +71,16 @@ Output = Annotated[
     str | None,
     typer.Option("--output", "-o", help="File, folder, or - for stdout.", metavar="PATH", rich_help_panel=_PANEL),
 ]
+OutputTemplate = Annotated[
+    str | None,
+    typer.Option(
+        "--output-template",
+        help="Names of transcripts, such as {stem}.{ext}, in the folder of the recording or of --output. Fields: "
+        f"{', '.join(TEMPLATE_FIELDS)} (the name without its ending, the format, the name, its folder, a number).",
+        metavar="TEMPLATE",
+        rich_help_panel=_PANEL,
+    ),
+]
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Replace transcripts that exist.", rich_help_panel=_PANEL)]
 WordTimes = Annotated[
     bool | None,
@@ -76,5 +103,35 @@ NoSpeakers = Annotated[
         "--no-speakers",
         help="Write no names of speakers; rttm, which holds nothing else, is refused.",
         rich_help_panel=_PANEL,
+    ),
+]
+MaxLineWidth = Annotated[
+    int, typer.Option("--max-line-width", help="Columns of a line at most.", metavar="N", rich_help_panel=_SUBTITLES)
+]
+MaxLines = Annotated[
+    int, typer.Option("--max-lines", help="Lines at once at most.", metavar="N", rich_help_panel=_SUBTITLES)
+]
+MaxCps = Annotated[
+    float,
+    typer.Option(
+        "--max-cps",
+        help="Characters a second at most, where there is time for it.",
+        metavar="N",
+        rich_help_panel=_SUBTITLES,
+    ),
+]
+MinDuration = Annotated[
+    float,
+    typer.Option(
+        "--min-duration",
+        help="Seconds that a subtitle is shown at least, where there is time for it.",
+        metavar="S",
+        rich_help_panel=_SUBTITLES,
+    ),
+]
+MaxDuration = Annotated[
+    float,
+    typer.Option(
+        "--max-duration", help="Seconds that a subtitle is shown at most.", metavar="S", rich_help_panel=_SUBTITLES
     ),
 ]

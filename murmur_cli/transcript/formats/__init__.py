@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.formats.segments import render_ctm, render_rttm, render_seglst, render_stm
 from murmur_cli.transcript.formats.structured import render_json, render_jsonl
 from murmur_cli.transcript.formats.subtitles import render_srt, render_vtt
@@ -19,18 +20,19 @@ __all__ = ["render_transcript"]
 _WRITERS: dict[str, Callable[[Transcript], str]] = {
     "txt": render_txt,
     "tsv": render_tsv,
-    "srt": render_srt,
-    "vtt": render_vtt,
     "rttm": render_rttm,
     "stm": render_stm,
     "ctm": render_ctm,
     "seglst": render_seglst,
 }
 
+_SUBTITLES = SubtitleOptions()
 _LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
-def render_transcript(transcript: Transcript, format_name: str, *, word_times: bool) -> str:
+def render_transcript(
+    transcript: Transcript, format_name: str, *, word_times: bool, subtitles: SubtitleOptions = _SUBTITLES
+) -> str:
     """Write a transcript as text that ends with a newline, or is empty.
 
     Bytes of a file's name that are not UTF-8 (lone surrogates in Python) come out as U+FFFD.
@@ -39,6 +41,7 @@ def render_transcript(transcript: Transcript, format_name: str, *, word_times: b
         transcript: What was said.
         format_name: One of ``options.FORMATS``.
         word_times: List each segment's words; only ``json`` and ``jsonl`` can hold them.
+        subtitles: How ``srt``, ``vtt`` and ``ass`` are shaped.
 
     Raises:
         ValueError: There is no such format.
@@ -51,7 +54,11 @@ def render_transcript(transcript: Transcript, format_name: str, *, word_times: b
         case "ass":
             from murmur_cli.transcript.formats.substation import render_ass  # noqa: PLC0415 - loads pysubs2
 
-            text = render_ass(transcript)
+            text = render_ass(transcript, subtitles)
+        case "srt":
+            text = render_srt(transcript, subtitles)
+        case "vtt":
+            text = render_vtt(transcript, subtitles)
         case name if name in _WRITERS:
             text = _WRITERS[name](transcript)
         case _:

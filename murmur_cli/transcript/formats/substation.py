@@ -11,6 +11,7 @@ import io
 from pysubs2 import SSAEvent, SSAFile
 from pysubs2.formats.substation import SubstationFormat
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.notation import to_one_line
 from murmur_cli.transcript.subtitles import Cue, make_cues
 from murmur_cli.types import Transcript
@@ -31,12 +32,12 @@ class _Substation(SubstationFormat):
         return f"{hours}:{minutes:02d}:{ms // 1000:02d}.{ms % 1000 // 10:02d}"
 
 
-def render_ass(transcript: Transcript) -> str:
+def render_ass(transcript: Transcript, options: SubtitleOptions) -> str:
     """Write cues with the speaker in the text, ``S1: …``, and in the field for names, which players do not show."""
     subtitles = SSAFile()
     # The resolution that players assume where none is given: the default style's sizes are meant for it.
     subtitles.info |= {"PlayResX": "384", "PlayResY": "288"}
-    subtitles.events = [_to_event(cue) for cue in make_cues(transcript, is_labelled=True)]
+    subtitles.events = [_to_event(cue) for cue in make_cues(transcript, is_labelled=True, limits=options)]
     written = io.StringIO()
     _Substation.to_file(subtitles, written, "ass", header_notice="")
     return written.getvalue()

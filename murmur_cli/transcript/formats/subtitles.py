@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from murmur_cli.options import SubtitleOptions
 from murmur_cli.transcript.notation import to_one_line
 from murmur_cli.transcript.subtitles import Cue, make_cues
 from murmur_cli.types import Transcript
@@ -19,9 +20,9 @@ VTT_HEADER = "WEBVTT\n"
 """The first line of every WebVTT file."""
 
 
-def render_srt(transcript: Transcript) -> str:
+def render_srt(transcript: Transcript, options: SubtitleOptions) -> str:
     """Write numbered cues, the speaker in the text: ``S1: …``."""
-    return render_srt_cues(make_cues(transcript, is_labelled=True), first_number=1)
+    return render_srt_cues(make_cues(transcript, is_labelled=True, limits=options), first_number=1)
 
 
 def render_srt_cues(cues: Sequence[Cue], *, first_number: int) -> str:
@@ -36,12 +37,12 @@ def render_srt_cues(cues: Sequence[Cue], *, first_number: int) -> str:
     return "".join(blocks)
 
 
-def render_vtt(transcript: Transcript) -> str:
+def render_vtt(transcript: Transcript, options: SubtitleOptions) -> str:
     """Write cues with the speaker as a voice: ``<v S1>…``.
 
     Source: WebVTT, W3C Candidate Recommendation, section 4 (syntax).
     """
-    return VTT_HEADER + render_vtt_cues(make_cues(transcript, is_labelled=False))
+    return VTT_HEADER + render_vtt_cues(make_cues(transcript, is_labelled=False, limits=options))
 
 
 def render_vtt_cues(cues: Sequence[Cue]) -> str:
