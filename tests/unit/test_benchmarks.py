@@ -31,7 +31,9 @@ children, cpu_batch, librispeech, report, rivals, scoring, sessions = (
 RATE = 16_000
 
 
-@pytest.mark.parametrize("program", ["librispeech.py", "cpu_batch.py", "corpus.py", "diarization.py", "long_files.py"])
+@pytest.mark.parametrize(
+    "program", ["librispeech.py", "cpu_batch.py", "corpus.py", "diarization.py", "long_files.py", "many_files.py"]
+)
 def test_programs_start_and_describe_themselves(program: str) -> None:
     done = subprocess.run([sys.executable, BENCHMARKS / program, "--help"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
