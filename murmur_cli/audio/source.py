@@ -7,9 +7,10 @@ rate of the engine and at that of speech detection (once where the two are the s
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import BinaryIO, Self
@@ -20,12 +21,12 @@ from murmur_cli.audio.damage import describe_damage
 from murmur_cli.audio.decoder import Decoder
 from murmur_cli.audio.excerpt import iter_excerpt
 from murmur_cli.audio.pcm import NoiseCheck, PcmFormat, describe_rest
-from murmur_cli.audio.tracks import Track
+from murmur_cli.audio.tracks import DeferredTrack, Track
 from murmur_cli.errors import AudioError
 from murmur_cli.options import AudioOptions
 from murmur_cli.types import SPEECH_RATE, RecordingId, Samples, Span, Stretch
 
-__all__ = ["Part", "Recording", "open_recording", "open_recordings"]
+__all__ = ["Decoded", "Part", "Recording", "open_recording", "open_recordings", "recall_recordings"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,16 @@ class Part:
 
 
 _WHOLE = Part()
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """What decoding a file tells of one of its recordings, beside the signal; see ``Recording``."""
+
+    part: Part
+    n_samples: int
+    damage: str | None
+    notes: tuple[str, ...]
 
 
 class Recording:
@@ -60,7 +71,7 @@ class Recording:
         recording_id: RecordingId,
         source: str,
         *,
-        track: Track,
+        track: Track | DeferredTrack,
         part: Part = _WHOLE,
         damage: str | None,
         notes: tuple[str, ...],
@@ -69,7 +80,7 @@ class Recording:
         self.source = source
         self.part = part
         self.sample_rate = track.sample_rate
-        self.n_samples = track.for_engine.n_samples
+        self.n_samples = track.n_samples
         self.damage = damage
         self.notes = notes
         self._track = track
@@ -86,6 +97,11 @@ class Recording:
     def duration(self) -> float:
         """Decoded length in seconds."""
         return self.n_samples / self.sample_rate
+
+    @property
+    def decoded(self) -> Decoded:
+        """What is known of it beside the signal."""
+        return Decoded(self.part, self.n_samples, self.damage, self.notes)
 
     def samples(self, span: Span) -> Samples:
         """Give a stretch of the signal as a view, shape (span.n_samples,), not to be written to."""
@@ -139,6 +155,57 @@ def open_recordings(
         AudioError: The file cannot be read, or nothing usable is in it.
         OutputError: The temporary folder has no room for the decoded signals.
     """
+    tracks, decoded = _decode(path, sample_rate=sample_rate, options=options, content=content)
+    return tuple([_hand_out(next(ids), path, track, about) for track, about in zip(tracks, decoded, strict=True)])
+
+
+def recall_recordings(
+    path: str, decoded: Sequence[Decoded], *, ids: Iterator[RecordingId], sample_rate: int, options: AudioOptions
+) -> tuple[Recording, ...]:
+    """Give the recordings of a file of which all but the signal is known; the file is decoded once that is read.
+
+    Args:
+        path: The file.
+        decoded: What is known of its recordings, in their order, from when the same options made them of it.
+        ids: As for ``open_recordings``, like the rest.
+        sample_rate: Samples per second that the engine wants.
+        options: What recordings are made of the file.
+
+    Raises:
+        AudioError: The file cannot be read any more, or is another one (from reading the signal).
+        OutputError: The temporary folder has no room for the decoded signals (from reading the signal).
+    """
+
+    def decode(about: Decoded) -> Track:
+        tracks, found = _decode(path, sample_rate=sample_rate, options=options)
+        for track, other in zip(tracks, found, strict=True):
+            if other != about:
+                track.close()
+        if about not in found:
+            raise AudioError("it is not what it was", where=path, hint="start again")
+        return tracks[about.part.index]
+
+    return tuple(
+        [
+            _hand_out(
+                next(ids),
+                path,
+                DeferredTrack(sample_rate, n_samples=about.n_samples, decode=partial(decode, about)),
+                about,
+            )
+            for about in decoded
+        ]
+    )
+
+
+def _hand_out(recording_id: RecordingId, path: str, track: Track | DeferredTrack, about: Decoded) -> Recording:
+    return Recording(recording_id, path, track=track, part=about.part, damage=about.damage, notes=about.notes)
+
+
+def _decode(
+    path: str, *, sample_rate: int, options: AudioOptions, content: BinaryIO | None = None
+) -> tuple[list[Track], list[Decoded]]:
+    """Decode a file into sealed tracks, and say what there is to know of each."""
     with ExitStack() as on_failure:
         heard = _hear(path, options, content, sample_rate=sample_rate, on_failure=on_failure)
         if heard.opposite is not None:
@@ -154,19 +221,11 @@ def open_recordings(
     parts = [Part(index, len(heard.tracks), options.start_s) for index in range(len(heard.tracks))]
     notes = [_label(correction.notes, part) for correction, part in zip(corrections, parts, strict=True)]
     notes[0] += heard.notes
-    return tuple(
-        [
-            Recording(
-                next(ids),
-                path,
-                track=track,
-                part=part,
-                damage=heard.damage,
-                notes=said,
-            )
-            for track, part, said in zip(heard.tracks, parts, notes, strict=True)
-        ]
-    )
+    decoded = [
+        Decoded(part, track.n_samples, heard.damage, said)
+        for track, part, said in zip(heard.tracks, parts, notes, strict=True)
+    ]
+    return list(heard.tracks), decoded
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ Written once from front to back, then read; on disk it takes four bytes for each
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -14,7 +15,7 @@ from murmur_cli.audio.resample import Resampler
 from murmur_cli.audio.spool import Spool
 from murmur_cli.types import SPEECH_RATE, Samples
 
-__all__ = ["Track"]
+__all__ = ["DeferredTrack", "Track"]
 
 
 class Track:
@@ -44,6 +45,11 @@ class Track:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+    @property
+    def n_samples(self) -> int:
+        """Its length at the engine's rate."""
+        return self.for_engine.n_samples
 
     @property
     def for_engine(self) -> Spool:
@@ -77,3 +83,39 @@ class Track:
         """Give the disk space back; views that were handed out stay valid."""
         for spool in self._spools.values():
             spool.close()
+
+
+class DeferredTrack:
+    """A sealed signal of which the length is known, and that is decoded when it is first read.
+
+    Args:
+        sample_rate: The engine's rate.
+        n_samples: Its length at that rate.
+        decode: Gives the track, sealed; it is closed here.
+    """
+
+    def __init__(self, sample_rate: int, *, n_samples: int, decode: Callable[[], Track]) -> None:
+        self.sample_rate = sample_rate
+        self.n_samples = n_samples
+        self._decode = decode
+        self._track: Track | None = None
+
+    @property
+    def for_engine(self) -> Spool:
+        """The signal at the engine's rate."""
+        return self._open().for_engine
+
+    @property
+    def for_speech(self) -> Spool:
+        """The signal at 16 kHz."""
+        return self._open().for_speech
+
+    def _open(self) -> Track:
+        if self._track is None:
+            self._track = self._decode()
+        return self._track
+
+    def close(self) -> None:
+        """Give the disk space back, if it takes any."""
+        if self._track is not None:
+            self._track.close()
