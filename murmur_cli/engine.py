@@ -36,7 +36,7 @@ class Extras:
     """What one engine does and another does not, and what a user wants of it.
 
     Times of words, a text that is read before the audio, noise in what is heard, chunks side by side, and what is
-    forgotten of them, statistics, drafts.
+    forgotten of them, statistics, drafts, a context that grows.
     """
 
     word_times: bool = False
@@ -46,6 +46,7 @@ class Extras:
     evict: bool = False
     stats: bool = False
     step: bool = False
+    context_minutes: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -245,6 +246,7 @@ _EXTRAS = {
     "evict": ("--evict", "forgets nothing of a chunk while it decodes it"),
     "stats": ("--stats", "keeps no statistics"),
     "step": ("--step", "shows no drafts"),
+    "context_minutes": ("--context-minutes", "has no context that grows"),
 }
 
 

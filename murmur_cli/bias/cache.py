@@ -151,9 +151,11 @@ def clear_cache(folder: Path) -> int:
     """
     n_bytes = 0
     for path in sorted(folder.glob("*")):
-        if path.is_file():
-            n_bytes += path.stat().st_size
-            path.unlink(missing_ok=True)
+        with contextlib.suppress(FileNotFoundError):  # another run may clear it, too
+            if path.is_file():
+                n_freed = path.stat().st_size
+                path.unlink()
+                n_bytes += n_freed
     return n_bytes
 
 

@@ -166,7 +166,13 @@ def _run(
     if outputs.display is Display.LINES:
         talk.note(f"captions are written plainly: TERM={os.environ.get('TERM', '')} cannot redraw")
     engine = _load(model, options, talk, console, quiet=run.quiet, names_speakers=labels.are_shown)
-    require_extras(engine, Extras(context=options.context is not None, step=options.step != StreamOptions().step))
+    usual = StreamOptions()
+    wanted = Extras(
+        context=options.context is not None,
+        step=options.step != usual.step,
+        context_minutes=options.context_minutes != usual.context_minutes,
+    )
+    require_extras(engine, wanted)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     with stop_wish() as wish, ExitStack() as stack:
         recorder: GrowingWav | None = None

@@ -93,6 +93,7 @@ def to_wav(pcm: bytes) -> bytes:
         (("--step", "0"), TONE, 2, "--step"),
         (("--context-minutes", "0.5"), TONE, 2, "--context-minutes"),
         (("--step", "2"), TONE, 2, "scripted shows no drafts"),
+        (("--context-minutes", "3"), TONE, 2, "scripted has no context that grows"),
         (("--captions", "0", "-o", "a.txt"), TONE, 2, "between 1 and 1000"),
         (("--captions", "2"), TONE, 2, "stdout is no terminal"),
         (("-f", "srt"), TONE, 2, "--output"),

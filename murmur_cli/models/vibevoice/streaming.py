@@ -125,8 +125,8 @@ class VibeVoiceStreamEngine:
 
     @property
     def extras(self) -> Extras:
-        """It reads a text beforehand."""
-        return Extras(context=True)
+        """It reads a text beforehand, and its context grows."""
+        return Extras(context=True, context_minutes=True)
 
     @contextmanager
     def open(self, options: StreamOptions) -> Iterator[VibeVoiceStream]:
