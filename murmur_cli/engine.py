@@ -12,12 +12,25 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from murmur_cli.audio.levels import Level
+from murmur_cli.bias.keywords import KeywordList
 from murmur_cli.errors import UsageError
 from murmur_cli.options import StreamOptions
-from murmur_cli.types import Chunk, DecodeError, EngineInfo, Gap, Hypothesis, RecordingId, Samples, Speaker, Word
+from murmur_cli.types import (
+    Chunk,
+    DecodeError,
+    EngineInfo,
+    Gap,
+    Hypothesis,
+    KeywordHit,
+    RecordingId,
+    Samples,
+    Speaker,
+    Word,
+)
 
 __all__ = [
     "Answer",
+    "Bias",
     "ChunkStats",
     "Engine",
     "Extras",
@@ -36,7 +49,7 @@ class Extras:
     """What one engine does and another does not, and what a user wants of it.
 
     Times of words, a text that is read before the audio, noise in what is heard, chunks side by side, and what is
-    forgotten of them, statistics, drafts, a context that grows.
+    forgotten of them, statistics, drafts, a context that grows, keywords.
     """
 
     word_times: bool = False
@@ -47,6 +60,15 @@ class Extras:
     stats: bool = False
     step: bool = False
     context_minutes: bool = False
+    bias: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Bias:
+    """Keywords to listen for. ``margin`` is the most that a token of one may be raised by, in nats."""
+
+    keywords: KeywordList
+    margin: float
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -56,6 +78,7 @@ class Job:
     ``samples`` is the signal of ``chunk.span``, shape (n_samples,), at the engine's rate. ``level`` is that of
     all chunks of the recording together, so that one gain can be found for them. ``language`` is a code such as
     ``en``, or None where the engine decides by itself. ``context`` is what the engine should have read before.
+    ``bias`` is what to listen for; chunks of one run may have different ones.
     """
 
     recording_id: RecordingId
@@ -64,6 +87,7 @@ class Job:
     level: Level
     language: str | None
     context: str | None = None
+    bias: Bias | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +169,7 @@ class StreamSegment:
     ``times`` is ``chunk`` where they are only those of the decoding unit that the text came from, split by text
     length; else ``model``. ``starts_line`` is False where the text goes on in the line of the segment before: same
     speaker, same sentence. Then the text begins with a blank if one belongs there, so that a line is its pieces joined.
-    ``words`` are there where the engine knows their times.
+    ``words`` are there where the engine knows their times, ``hits`` where keywords were heard.
     """
 
     start: float
@@ -155,6 +179,7 @@ class StreamSegment:
     times: str
     starts_line: bool
     words: tuple[Word, ...] = ()
+    hits: tuple[KeywordHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,6 +227,10 @@ class StreamDecoder(Protocol):
         """
         ...
 
+    def rebias(self, bias: Bias | None) -> None:
+        """Listen for something else from here on."""
+        ...
+
     def finish(self) -> StreamUpdate:
         """Transcribe what is left; no draft remains.
 
@@ -229,8 +258,12 @@ class StreamEngine(Protocol):
         """What it does that others do not."""
         ...
 
-    def open(self, options: StreamOptions) -> AbstractContextManager[StreamDecoder]:
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> AbstractContextManager[StreamDecoder]:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
+
+        Args:
+            options: What it is told.
+            bias: What to listen for.
 
         Raises:
             UsageError: There is no such language.
@@ -247,6 +280,7 @@ _EXTRAS = {
     "stats": ("--stats", "keeps no statistics"),
     "step": ("--step", "shows no drafts"),
     "context_minutes": ("--context-minutes", "has no context that grows"),
+    "bias": ("--bias", "cannot be given keywords"),
 }
 
 

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 __all__ = [
     "SPEECH_RATE",
+    "BiasUse",
     "Chunk",
     "ChunkPart",
     "DecodeError",
@@ -23,6 +24,7 @@ __all__ = [
     "HypGap",
     "HypSegment",
     "Hypothesis",
+    "KeywordHit",
     "LocalSpeaker",
     "Provenance",
     "RecordingId",
@@ -131,6 +133,19 @@ class HypGap:
 
 
 @dataclass(frozen=True, slots=True)
+class KeywordHit:
+    """A keyword that was heard; ``changed`` says that without the list some of it would have been written otherwise.
+
+    ``phrase`` is as the list spells it. Times are seconds, of the chunk in a hypothesis, else of the recording.
+    """
+
+    start: float
+    end: float
+    phrase: str
+    changed: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Hypothesis:
     """What an engine answers for one chunk.
 
@@ -140,6 +155,7 @@ class Hypothesis:
     segments: tuple[HypSegment, ...]
     gaps: tuple[HypGap, ...] = ()
     truncated: bool = False
+    hits: tuple[KeywordHit, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,13 +234,26 @@ class Provenance:
 
 
 @dataclass(frozen=True, slots=True)
+class BiasUse:
+    """Which keywords a recording was heard with, and what came of them.
+
+    ``sha256`` is that of the list, ``strength`` the most that a keyword may be raised by, in nats.
+    """
+
+    sha256: str
+    strength: float
+    n_phrases: int
+    hits: tuple[KeywordHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Transcript:
     """What was said in one recording.
 
     ``source`` is the recording's name as the user gave it; ``duration`` is the decoded length in seconds (of
     a part of a file, where it ends in the file: all times are those of the file); ``language`` is the
     language of the recording, if the engine knows one; ``damage`` says what was wrong with the file, if
-    anything was.
+    anything was; ``bias`` is there if keywords were listened for.
     """
 
     recording_id: RecordingId
@@ -235,3 +264,4 @@ class Transcript:
     language: str | None
     damage: str | None
     provenance: Provenance
+    bias: BiasUse | None = None

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.engine import Answer, Extras, Job, StreamDecoder, StreamDraft, StreamSegment, StreamUpdate
+from murmur_cli.engine import Answer, Bias, Extras, Job, StreamDecoder, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import WeightsError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import DecodeError, EngineInfo, Gap, Hypothesis, HypSegment, LocalSpeaker, Samples, Span, Speaker
@@ -144,9 +144,9 @@ class ScriptedStreamEngine:
         return Extras(step=any(entry.drafts for entry in self._script))
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[StreamDecoder]:
-        """Play the script from its start, in any language."""
-        del options
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[StreamDecoder]:
+        """Play the script from its start, in any language, whatever is listened for."""
+        del options, bias
         yield _ScriptPlayer(self._script, sample_rate=self._sample_rate)
 
 
@@ -169,6 +169,9 @@ class _ScriptPlayer:
             return None
         share = (heard_s - entry.start) / (entry.end - entry.start)
         return StreamDraft(entry.start, entry.drafts[int(share * len(entry.drafts))], _to_speaker(entry))
+
+    def rebias(self, bias: Bias | None) -> None:
+        del bias
 
     def finish(self) -> StreamUpdate:
         return self._play(is_over=True)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from murmur_cli.options.audio import CHANNELS, AudioOptions
 from murmur_cli.options.batch import BatchOptions
+from murmur_cli.options.bias import BIAS_DISPLAY, BIAS_STRENGTHS, BiasOptions
 from murmur_cli.options.decode import DecodeOptions
 from murmur_cli.options.inputs import InputOptions
 from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
@@ -20,6 +21,8 @@ from murmur_cli.options.stream import LONGEST_CONTEXT, ON_LAG, CaptionOptions, S
 from murmur_cli.options.template import TEMPLATE_FIELDS
 
 __all__ = [
+    "BIAS_DISPLAY",
+    "BIAS_STRENGTHS",
     "CHANNELS",
     "COLORS",
     "DTYPES",
@@ -37,6 +40,7 @@ __all__ = [
     "TEMPLATE_FIELDS",
     "AudioOptions",
     "BatchOptions",
+    "BiasOptions",
     "CaptionOptions",
     "ChunkOptions",
     "DecodeOptions",

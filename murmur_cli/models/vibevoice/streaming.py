@@ -16,7 +16,7 @@ from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.rollover import Rollover
-from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
+from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, choose_dtype, inspect_checkpoint, load_checkpoint
@@ -129,12 +129,13 @@ class VibeVoiceStreamEngine:
         return Extras(context=True, context_minutes=True)
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[VibeVoiceStream]:
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[VibeVoiceStream]:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
 
         Raises:
             UsageError: There is no such language, or the context is too short for this model.
         """
+        del bias  # keywords: still to come
         check_wishes(options.context, language=options.language, on_note=self._on_note)
         vocabulary = self._checkpoint.vocabulary
         interleaver = Interleaver(
@@ -203,6 +204,10 @@ class VibeVoiceStream:
     def draft(self) -> StreamDraft | None:
         """Nothing: what is said is committed chunk by chunk."""
         return None
+
+    def rebias(self, bias: Bias | None) -> None:
+        """Listen for something else from here on."""
+        del bias
 
     def finish(self) -> StreamUpdate:
         """Commit the chunks that have begun, with silence behind them, and what was held back of the text.

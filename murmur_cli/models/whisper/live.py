@@ -13,7 +13,7 @@ from pathlib import Path
 
 import torch
 
-from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
+from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
 from murmur_cli.models.whisper.chunk_reading import read_chunk
@@ -102,12 +102,13 @@ class WhisperStreamEngine:
         return Extras(word_times=True, step=True)
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[WhisperStream]:
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[WhisperStream]:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
 
         Raises:
             UsageError: There is no such language.
         """
+        del bias  # keywords: still to come
         codes = self._checkpoint.vocabulary.languages
         language = None if options.language is None else find_language(options.language, codes=codes)
         utterances = UtteranceCutter(self._vad.open(), VadOptions())
@@ -165,6 +166,10 @@ class WhisperStream:
             )
         text = " ".join(segment.text for segment in hypothesis.segments)
         return StreamDraft(chunk.span.start / SAMPLE_RATE, text, None) if text else None
+
+    def rebias(self, bias: Bias | None) -> None:
+        """Listen for something else from here on."""
+        del bias
 
     def finish(self) -> StreamUpdate:
         """Commit the utterance that is open.

@@ -1,0 +1,46 @@
+"""Which keywords are listened for, and how eagerly."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from murmur_cli.options.require import require
+
+__all__ = ["BIAS_DISPLAY", "BIAS_STRENGTHS", "BiasOptions"]
+
+BIAS_STRENGTHS = {"low": 2.0, "medium": 3.0, "high": 4.0}
+"""The most that a token of a keyword may be raised by, in nats, as ``--bias-strength`` spells it."""
+
+BIAS_DISPLAY = ("model", "list")
+"""Whose spelling of a keyword is written, as ``--bias-display`` spells it."""
+
+_MOST_NATS = 20.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BiasOptions:
+    """Lists of keywords, single ones, and how eagerly they are heard: a name of ``BIAS_STRENGTHS`` or a number of nats.
+
+    ``bias_map`` is a file that gives recordings lists of their own.
+    """
+
+    bias: tuple[str, ...] = ()
+    phrase: tuple[str, ...] = ()
+    bias_strength: str = "medium"
+    bias_display: str = "model"
+    bias_map: str | None = None
+
+    def __post_init__(self) -> None:
+        is_number = re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", self.bias_strength) is not None
+        sane = self.bias_strength in BIAS_STRENGTHS or (is_number and 0 < float(self.bias_strength) <= _MOST_NATS)
+        hint = f"give {', '.join(BIAS_STRENGTHS)}, or a number of nats up to {_MOST_NATS:g}"
+        require("--bias-strength", f"no such strength: {self.bias_strength}", hint, unless=sane)
+        known = self.bias_display in BIAS_DISPLAY
+        hint = f"choose from {', '.join(BIAS_DISPLAY)}"
+        require("--bias-display", f"no such way: {self.bias_display}", hint, unless=known)
+
+    @property
+    def margin(self) -> float:
+        """The strength, in nats."""
+        return BIAS_STRENGTHS.get(self.bias_strength) or float(self.bias_strength)
