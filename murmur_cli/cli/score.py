@@ -44,6 +44,14 @@ _Normalizer = Annotated[
 _Collar = Annotated[
     float, typer.Option("--collar", help="How far from its place a word may be for tcpwer, in seconds.")
 ]
+_Bias = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bias",
+        help="A list of keywords (see docs/keywords.md): how well they are heard is counted too. Repeatable.",
+        metavar="FILE",
+    ),
+]
 _Json = Annotated[bool, typer.Option("--json", help="Write JSON, with the counts of every recording.")]
 
 
@@ -53,11 +61,12 @@ def score(
     metric: _Metric = None,
     normalizer: _Normalizer = "whisper-english",
     collar: _Collar = 5.0,
+    bias: _Bias = None,
     json: _Json = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
 ) -> None:
-    """Count the errors of transcripts: WER, cpWER, tcpWER, ORC-WER, DER.
+    """Count the errors of transcripts: WER, cpWER, tcpWER, ORC-WER, DER; how well keywords are heard.
 
     Word errors need the extra: pip install 'murmur-asr[eval]'; without it the exit code is 1. Recordings are paired by
     name, or as the only ones; one without a partner is an error.
@@ -67,6 +76,7 @@ def score(
       murmur score reference.stm talk.json
       murmur score references/ transcripts/ --json
       murmur score reference.rttm talk.rttm --metric der
+      murmur score reference.stm talk.json --bias names.txt
     """
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.score import score_files
@@ -74,7 +84,8 @@ def score(
 
     run = RunOptions(quiet=quiet, debug=debug)
     metrics = tuple(dict.fromkeys(name for given in metric or () for name in given.split(",")))
-    found = score_files(reference, hypothesis, ScoreOptions(metric=metrics, normalizer=normalizer, collar=collar))
+    options = ScoreOptions(metric=metrics, normalizer=normalizer, collar=collar, bias=tuple(bias or ()))
+    found = score_files(reference, hypothesis, options)
     talk = Talk(make_console(run), run)
     for note in found.notes:
         talk.note(note)

@@ -19,12 +19,15 @@ NORMALIZERS = ("whisper-english", "none")
 class ScoreOptions:
     """What is scored. Without a ``metric``, all for which the files hold enough.
 
+    ``bias`` are lists of keywords: how well they are heard is scored beside the metrics.
+
     ``collar`` is how far a word may be from its place and still be right, in seconds; for tcpWER alone.
     """
 
     metric: tuple[str, ...] = ()
     normalizer: str = "whisper-english"
     collar: float = 5.0
+    bias: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for name in self.metric:

@@ -1,4 +1,4 @@
-"""Compare transcripts with references: WER, cpWER, tcpWER, ORC-WER, DER.
+"""Compare transcripts with references: WER, cpWER, tcpWER, ORC-WER, DER, and how well keywords are heard.
 
 Errors are counted for each recording, added up, and divided once. A metric that cannot be had is left out with
 its reason, or an error where it was asked for; none is ever replaced by another.
@@ -11,19 +11,23 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
+from murmur_cli.bias.keywords import KeywordList, join_lists, shorten
+from murmur_cli.bias.list_files import load_keywords
 from murmur_cli.errors import TranscriptError
 from murmur_cli.options import METRICS, ScoreOptions
 from murmur_cli.score.annotations import Session, Utterance
-from murmur_cli.score.counts import SpeakerErrors, WordErrors
+from murmur_cli.score.counts import KeywordCounts, SpeakerErrors, WordErrors
+from murmur_cli.score.keywords import Phrases, count_keywords, to_phrases, version_of_jiwer
 from murmur_cli.score.normalize import Normalizer, load_normalizer
 from murmur_cli.score.sessions import Pair, load_pairs
 from murmur_cli.score.turns import count_speaker_errors, version_of_pyannote_metrics
-from murmur_cli.score.words import WORD_METRICS, find_obstacle, load_word_metric, version_of_meeteval
+from murmur_cli.score.words import WORD_METRICS, find_obstacle, load_word_metric, split_words, version_of_meeteval
 
 __all__ = ["Figure", "Score", "score_files", "score_pairs"]
 
-_Errors = TypeVar("_Errors", WordErrors, SpeakerErrors)
+_Errors = TypeVar("_Errors", WordErrors, SpeakerErrors, KeywordCounts)
 
+_MOST_NAMED = 5  # phrases that a note names
 _DER_COLLARS_S = (0.25, 0.0)  # the usual one, and the strict one
 
 
@@ -36,8 +40,8 @@ class Figure:
     """
 
     metric: str
-    errors: WordErrors | SpeakerErrors
-    by_recording: tuple[WordErrors | SpeakerErrors, ...]
+    errors: WordErrors | SpeakerErrors | KeywordCounts
+    by_recording: tuple[WordErrors | SpeakerErrors | KeywordCounts, ...]
     collar_s: float | None
     normalizer: str | None
     counted_by: str
@@ -63,20 +67,28 @@ def score_files(reference: Path, hypothesis: Path, options: ScoreOptions) -> Sco
 
     Raises:
         TranscriptError: A file cannot be read; a recording has no partner; and as ``score_pairs``.
+        UsageError: A list of keywords cannot be read, or meant.
         MurmurError: The extra ``eval`` is not installed.
     """
-    return score_pairs(load_pairs(reference, hypothesis), options)
+    keywords = join_lists(map(load_keywords, options.bias)) if options.bias else None
+    return score_pairs(load_pairs(reference, hypothesis), options, keywords=keywords)
 
 
-def score_pairs(pairs: Sequence[Pair], options: ScoreOptions) -> Score:
+def score_pairs(pairs: Sequence[Pair], options: ScoreOptions, *, keywords: KeywordList | None = None) -> Score:
     """Compare recordings with their references; there is at least one.
+
+    Args:
+        pairs: The recordings.
+        options: What to count.
+        keywords: Count as well how well these are heard.
 
     Raises:
         TranscriptError: A metric that was asked for cannot be had, or none can.
         MurmurError: The extra ``eval`` is not installed.
     """
     metrics = options.metric or METRICS
-    has_words = not set(metrics).isdisjoint(WORD_METRICS) and not any(_lacks_words(pair) for pair in pairs)
+    needs_words = keywords is not None or not set(metrics).isdisjoint(WORD_METRICS)
+    has_words = needs_words and not any(_lacks_words(pair) for pair in pairs)
     normalizer = load_normalizer(options.normalizer if has_words else "none")
     if has_words:
         pairs = [_normalize(pair, normalizer) for pair in pairs]
@@ -87,12 +99,15 @@ def score_pairs(pairs: Sequence[Pair], options: ScoreOptions) -> Score:
     if left_out and (options.metric or not wanted):
         raise TranscriptError("; ".join(left_out), hint="choose others with --metric")
     figures = [figure for metric in wanted for figure in _count(metric, pairs, options, normalizer=normalizer)]
+    phrases = None if keywords is None else to_phrases(keywords, normalizer)
+    if phrases is not None:
+        figures += _count_keywords(pairs, phrases, normalizer=normalizer)
     return Score(
         figures=tuple(figures),
         recordings=tuple(pair.name for pair in pairs),
         audio_s=sum(pair.audio_s for pair in pairs),
         models=tuple(sorted({pair.hypothesis.model for pair in pairs if pair.hypothesis.model is not None})),
-        notes=(*(note for pair in pairs for note in _note_names(pair)), *left_out),
+        notes=(*(note for pair in pairs for note in _note_names(pair)), *left_out, *_note_unspoken(phrases)),
     )
 
 
@@ -101,6 +116,13 @@ def _note_names(pair: Pair) -> Iterator[str]:
     if reference.name != hypothesis.name:
         named = f"{reference.name} in {reference.origin} with {hypothesis.name} in {hypothesis.origin}"
         yield f"compares {named}, the only recordings there"
+
+
+def _note_unspoken(phrases: Phrases | None) -> Iterator[str]:
+    if phrases is not None and phrases.unspoken:
+        some = ", ".join(map(shorten, phrases.unspoken[:_MOST_NAMED]))
+        more = f" and {len(phrases.unspoken) - _MOST_NAMED} more" if len(phrases.unspoken) > _MOST_NAMED else ""
+        yield f"not scored, for the normaliser leaves nothing of them: {some}{more}"
 
 
 def _lacks_words(pair: Pair) -> bool:
@@ -146,6 +168,26 @@ def _count(metric: str, pairs: Sequence[Pair], options: ScoreOptions, *, normali
             by=version_of_pyannote_metrics(),
         )
         for collar_s in _DER_COLLARS_S
+    ]
+
+
+def _count_keywords(pairs: Sequence[Pair], phrases: Phrases, *, normalizer: Normalizer) -> list[Figure]:
+    """Count keywords, and word errors inside and outside the list, on the words that WER compares.
+
+    Raises:
+        TranscriptError: A recording has no words.
+        MurmurError: The extra ``eval`` is not installed.
+    """
+    obstacle = _find_obstacle("wer", pairs)
+    if obstacle is not None:
+        raise TranscriptError(f"no keywords: {obstacle}", hint="leave out --bias, or give files with words")
+    sides = [(split_words(said), split_words(heard)) for said, heard in map(_words_of, pairs)]
+    counts = [count_keywords(said, heard, phrases) for said, heard in sides]
+    name, by = str(normalizer), version_of_jiwer()
+    return [
+        _sum_up("keywords", [count.keywords for count in counts], collar_s=None, normalizer=name, by=by),
+        _sum_up("bwer", [count.listed for count in counts], collar_s=None, normalizer=name, by=by),
+        _sum_up("uwer", [count.unlisted for count in counts], collar_s=None, normalizer=name, by=by),
     ]
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-__all__ = ["SpeakerErrors", "WordErrors"]
+__all__ = ["KeywordCounts", "SpeakerErrors", "WordErrors"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,3 +64,32 @@ class SpeakerErrors:
             self.false_alarm + other.false_alarm,
             self.confusion + other.confusion,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordCounts:
+    """Keywords in the reference, those of them that are right, and those that the hypothesis has for something else."""
+
+    said: int = 0
+    right: int = 0
+    false: int = 0
+
+    @property
+    def precision(self) -> float | None:
+        """How many that were heard were said; None where none was heard."""
+        heard = self.right + self.false
+        return self.right / heard if heard else None
+
+    @property
+    def recall(self) -> float | None:
+        """How many that were said were heard; None where none was said."""
+        return self.right / self.said if self.said else None
+
+    @property
+    def f(self) -> float | None:
+        """The harmonic mean of precision and recall; None where no keyword was said or heard."""
+        both = self.said + self.right + self.false
+        return 2 * self.right / both if both else None
+
+    def __add__(self, other: KeywordCounts) -> KeywordCounts:
+        return KeywordCounts(self.said + other.said, self.right + other.right, self.false + other.false)

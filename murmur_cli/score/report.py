@@ -4,19 +4,30 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import TypeAlias
 
 from murmur_cli.score import Figure, Score
-from murmur_cli.score.counts import SpeakerErrors, WordErrors
+from murmur_cli.score.counts import KeywordCounts, SpeakerErrors, WordErrors
 
 __all__ = ["render_json", "render_table"]
 
-_NAMES = {"wer": "WER", "cpwer": "cpWER", "tcpwer": "tcpWER", "orcwer": "ORC-WER", "der": "DER"}
+_NAMES = {
+    "wer": "WER",
+    "cpwer": "cpWER",
+    "tcpwer": "tcpWER",
+    "orcwer": "ORC-WER",
+    "der": "DER",
+    "keywords": "keyword F",
+    "bwer": "B-WER",
+    "uwer": "U-WER",
+}
+_Errors: TypeAlias = WordErrors | SpeakerErrors | KeywordCounts
 
 
 def render_table(score: Score) -> str:
     """Lay figures out as lines: rate, counts, how they were counted; then what they are about."""
     rows = [
-        (_NAMES[figure.metric], _percent(figure.errors), _spell(figure.errors), _describe(figure))
+        (_NAMES[figure.metric], _rate(figure.errors), _spell(figure.errors), _describe(figure))
         for figure in score.figures
     ]
     widths = [max(len(row[i]) for row in rows) for i in range(3)]
@@ -57,19 +68,28 @@ def _to_object(figure: Figure, score: Score) -> dict[str, object]:
     }
 
 
-def _count_up(errors: WordErrors | SpeakerErrors) -> dict[str, object]:
+def _count_up(errors: _Errors) -> dict[str, object]:
     counts = {name: round(value, 6) for name, value in asdict(errors).items()}
+    if isinstance(errors, KeywordCounts):
+        return {"f": errors.f, "precision": errors.precision, "recall": errors.recall, **counts}
     return {"rate": errors.rate, "errors": round(errors.errors, 6), **counts}
 
 
-def _percent(errors: WordErrors | SpeakerErrors) -> str:
-    return "no rate" if errors.rate is None else f"{100 * errors.rate:.2f} %"
+def _rate(errors: _Errors) -> str:
+    return _percent(errors.f if isinstance(errors, KeywordCounts) else errors.rate)
 
 
-def _spell(errors: WordErrors | SpeakerErrors) -> str:
+def _percent(share: float | None) -> str:
+    return "no rate" if share is None else f"{100 * share:.2f} %"
+
+
+def _spell(errors: _Errors) -> str:
     if isinstance(errors, WordErrors):
         kinds = f"{errors.insertions} inserted, {errors.deletions} deleted, {errors.substitutions} substituted"
         return f"{errors.errors} of {errors.length} words: {kinds}"
+    if isinstance(errors, KeywordCounts):
+        shares = f"precision {_percent(errors.precision)}, recall {_percent(errors.recall)}"
+        return f"{errors.right} of {errors.said} said, {errors.false} false: {shares}"
     kinds = f"{errors.missed:.2f} missed, {errors.false_alarm:.2f} false alarm, {errors.confusion:.2f} confusion"
     return f"{errors.errors:.2f} of {errors.length:.2f} s: {kinds}"
 

@@ -17,7 +17,7 @@ from murmur_cli.score.extra import missing_extra
 from murmur_cli.score.quiet import only_errors
 from murmur_cli.types import Speaker
 
-__all__ = ["WORD_METRICS", "WordMetric", "find_obstacle", "load_word_metric", "version_of_meeteval"]
+__all__ = ["WORD_METRICS", "WordMetric", "find_obstacle", "load_word_metric", "split_words", "version_of_meeteval"]
 
 WORD_METRICS = ("wer", "cpwer", "tcpwer", "orcwer")
 """Which of ``options.METRICS`` compare words."""
@@ -97,6 +97,11 @@ def _make_metric(metric: str, collar_s: float) -> WordMetric:
             return _to_counts(orc.orc_word_error_rate(*sides))
 
     return count
+
+
+def split_words(utterances: Sequence[Utterance]) -> list[str]:
+    """The words of all utterances in the order of their starts, whoever says them: what WER compares."""
+    return _join(utterances).split()
 
 
 def _join(utterances: Sequence[Utterance]) -> str:
