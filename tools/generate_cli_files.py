@@ -34,7 +34,7 @@ __all__ = ["check_files", "main", "render_files"]
 _Command: TypeAlias = TyperCommand | TyperGroup
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = "2026-11-30"  # the day of the version in version.py: a page must not change with the calendar
-_PATH_METAVARS = re.compile(r"\b(PATH|FILE|DIR)\b")
+_PATH_METAVARS = re.compile(r"\b(PATH|FILE|DIR|LIST|DEV)\b")
 _CHOICES = {
     "--channels": CHANNELS,
     "--color": COLORS,

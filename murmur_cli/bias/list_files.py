@@ -30,6 +30,8 @@ def load_keywords(path: str) -> KeywordList:
     Raises:
         UsageError: The file cannot be read, is empty, or holds something that cannot be meant; with the line.
     """
+    if path.lower().endswith(".mbias"):
+        raise UsageError("is a compiled list", where=path, hint="give the list that it was compiled from")
     parse = _PARSERS.get(Path(path).suffix.lower(), _parse_lines)
     keywords = tuple(parse(_read_text(path), path))
     if not keywords:

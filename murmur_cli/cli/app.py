@@ -15,7 +15,7 @@ import typer
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from murmur_cli.cli import batch, convert, models, score, stream
+from murmur_cli.cli import batch, bias, convert, models, score, stream
 from murmur_cli.cli.render import error_line, printable
 from murmur_cli.cli.stop import Stopped, stop_signals
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
@@ -32,6 +32,7 @@ app.command("batch", epilog=_EXIT_CODES)(batch.batch)
 app.command("stream", epilog=_EXIT_CODES)(stream.stream)
 app.command("convert", epilog=_EXIT_CODES)(convert.convert)
 app.command("score", epilog=_EXIT_CODES)(score.score)
+app.add_typer(bias.app, name="bias")
 app.add_typer(models.app, name="models")
 
 

@@ -40,13 +40,13 @@ def to_clock(seconds: float) -> str:
     return f"{hours}:{minute:02d}:{second:02d}" if hours else f"{minute}:{second:02d}"
 
 
-def make_console(options: RunOptions) -> Console:
-    """A console on stderr; colour as ``--color``, NO_COLOR, FORCE_COLOR and TERM say."""
+def make_console(options: RunOptions, *, stderr: bool = True) -> Console:
+    """A console on stderr, or on stdout; colour as ``--color``, NO_COLOR, FORCE_COLOR and TERM say."""
     if options.color == "auto":
-        return Console(stderr=True, highlight=False)
+        return Console(stderr=stderr, highlight=False)
     if options.color == "always":
-        return Console(stderr=True, highlight=False, force_terminal=True, no_color=False)
-    return Console(stderr=True, highlight=False, no_color=True, color_system=None)
+        return Console(stderr=stderr, highlight=False, force_terminal=True, no_color=False)
+    return Console(stderr=stderr, highlight=False, no_color=True, color_system=None)
 
 
 class Talk:

@@ -7,7 +7,14 @@ from __future__ import annotations
 
 from murmur_cli.options.audio import CHANNELS, AudioOptions
 from murmur_cli.options.batch import BatchOptions
-from murmur_cli.options.bias import BIAS_DISPLAY, BIAS_STRENGTHS, BiasOptions
+from murmur_cli.options.bias import (
+    BIAS_DISPLAY,
+    BIAS_STRENGTHS,
+    BiasOptions,
+    CompileOptions,
+    ExplainOptions,
+    TuneOptions,
+)
 from murmur_cli.options.decode import DecodeOptions
 from murmur_cli.options.inputs import InputOptions
 from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
@@ -43,7 +50,9 @@ __all__ = [
     "BiasOptions",
     "CaptionOptions",
     "ChunkOptions",
+    "CompileOptions",
     "DecodeOptions",
+    "ExplainOptions",
     "InputOptions",
     "ModelOptions",
     "OutputOptions",
@@ -52,5 +61,6 @@ __all__ = [
     "SpeakerOptions",
     "StreamOptions",
     "SubtitleOptions",
+    "TuneOptions",
     "VadOptions",
 ]

@@ -6,8 +6,10 @@ import re
 from dataclasses import dataclass
 
 from murmur_cli.options.require import require
+from murmur_cli.options.run import COLORS
+from murmur_cli.options.score import NORMALIZERS
 
-__all__ = ["BIAS_DISPLAY", "BIAS_STRENGTHS", "BiasOptions"]
+__all__ = ["BIAS_DISPLAY", "BIAS_STRENGTHS", "BiasOptions", "CompileOptions", "ExplainOptions", "TuneOptions"]
 
 BIAS_STRENGTHS = {"low": 2.0, "medium": 3.0, "high": 4.0}
 """The most that a token of a keyword may be raised by, in nats, as ``--bias-strength`` spells it."""
@@ -44,3 +46,55 @@ class BiasOptions:
     def margin(self) -> float:
         """The strength, in nats."""
         return BIAS_STRENGTHS.get(self.bias_strength) or float(self.bias_strength)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CompileOptions:
+    """For which model a list is compiled, and where to; without ``output``, into the cache alone.
+
+    ``strict`` makes an error of every warning.
+    """
+
+    model: str = "auto"
+    output: str | None = None
+    overwrite: bool = False
+    strict: bool = False
+    offline: bool = False
+    json: bool = False
+
+    def __post_init__(self) -> None:
+        fits = self.output is None or self.output.lower().endswith(".mbias")
+        require("--output", f"does not end with .mbias: {self.output}", "name it so, and --bias knows it", unless=fits)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """For which model a list is tried on a text, and how that is written."""
+
+    model: str = "auto"
+    offline: bool = False
+    color: str = "auto"
+    json: bool = False
+
+    def __post_init__(self) -> None:
+        hint = f"choose from {', '.join(COLORS)}"
+        require("--color", f"no such way: {self.color}", hint, unless=self.color in COLORS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TuneOptions:
+    """How recordings are recognised and scored, at one strength after the other."""
+
+    model: str = "auto"
+    device: str = "auto"
+    dtype: str = "auto"
+    language: str | None = None
+    offline: bool = False
+    force: bool = False
+    normalizer: str = "whisper-english"
+    json: bool = False
+
+    def __post_init__(self) -> None:
+        hint = f"choose from {', '.join(NORMALIZERS)}"
+        known = self.normalizer in NORMALIZERS
+        require("--normalizer", f"no such normaliser: {self.normalizer}", hint, unless=known)
