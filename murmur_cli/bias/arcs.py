@@ -16,8 +16,13 @@ from murmur_cli.bias.index import KEEP
 from murmur_cli.bias.reading import Place
 from murmur_cli.bias.states import StateMap
 from murmur_cli.bias.trie import BORDER, WORD
+from murmur_cli.errors import UsageError
 
-__all__ = ["Arc", "Arcs", "find_arcs"]
+__all__ = ["MOST_READ", "Arc", "Arcs", "find_arcs"]
+
+
+MOST_READ = 6_000_000
+"""Arcs that are read out one by one, at most: a short stem has some 900. So many take a minute and 1 GB."""
 
 
 class Arc(NamedTuple):
@@ -33,6 +38,7 @@ class Arcs:
 
     Attributes:
         states: Of the graph.
+        n_read: How many arcs were read out one by one.
         own: By state, by token.
         roots: By ``RootLevel`` of the text before a token, by token: where a phrase begins in it.
         base: By class of a token's first character, by state: see ``StateMap.base``.
@@ -43,8 +49,18 @@ class Arcs:
     roots: tuple[dict[int, Arc], dict[int, Arc]] = field(default_factory=lambda: ({}, {}))
     base: tuple[list[float], list[float]] = field(default_factory=lambda: ([], []))
 
+    n_read: int = 0
+
     def read(self, place: Place, token: int) -> None:
-        """Add the arc of a token from a place that is a state, exactly."""
+        """Add the arc of a token from a place that is a state, exactly.
+
+        Raises:
+            UsageError: There are too many.
+        """
+        self.n_read += 1
+        if self.n_read > MOST_READ:
+            problem = f"more than {MOST_READ:,} tokens go on behind its phrases"
+            raise UsageError(problem, where="the list", hint="write fewer stems (word*), or longer ones")
         states = self.states
         state = states.find(place)
         classes, partial = states.reader.index.classes, states.reader.index.partial
@@ -55,7 +71,11 @@ class Arcs:
 
 
 def find_arcs(states: StateMap) -> Arcs:
-    """Find all arcs."""
+    """Find all arcs.
+
+    Raises:
+        UsageError: There are too many for any machine.
+    """
     arcs = Arcs(states, [{} for _ in states.places])
     arcs.base[0].extend(states.base(place, is_word=False) for place in states.places)
     arcs.base[1].extend(states.base(place, is_word=True) for place in states.places)

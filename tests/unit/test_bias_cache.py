@@ -10,10 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from murmur_cli.bias import arcs as arcs_module
 from murmur_cli.bias import cache as cache_module
 from murmur_cli.bias.allocation import AllocationOptions
 from murmur_cli.bias.cache import ListCache, clear_cache, default_folder, find_odd_tokens, list_cached
 from murmur_cli.bias.index import classify_tokens
+from murmur_cli.bias.keywords import join_lists
 from murmur_cli.bias.list_files import parse_phrase
 from murmur_cli.bias.mbias import Compiled, load_compiled, read_compiled, save_compiled
 from murmur_cli.bias.packed import BiasList
@@ -206,3 +208,12 @@ def test_what_the_tokenizer_changes_and_what_everybody_says_is_warned_of() -> No
     common = Vocabulary(pieces, lambda text: [256] if text == " the" else list(text.encode()), "common")
     assert len(find_odd_tokens(parse_phrase("the"), common)) == 1
     assert find_odd_tokens(parse_phrase("then"), common) == ()
+
+
+def test_stems_that_would_take_gigabytes_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    stems = join_lists([parse_phrase("ab*"), parse_phrase("ba*")])
+    assert ListCache(VOCABULARY, None).compile(stems).n_phrases == 2
+    monkeypatch.setattr(arcs_module, "MOST_READ", 1)
+    with pytest.raises(UsageError, match="stems"):
+        ListCache(VOCABULARY, tmp_path).compile(stems)
+    assert not list(tmp_path.glob("*.mbias"))
