@@ -24,7 +24,7 @@ from report import Report, Table, describe_run, draw_bars, format_report, write_
 from sessions import DATA_DIR
 
 from murmur_cli.engine import Engine
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.options import BatchOptions, ChunkOptions, ModelOptions, VadOptions
 from murmur_cli.speakers.diarize import Diarization
 from murmur_cli.speakers.limits import SpeakerLimits

@@ -26,7 +26,7 @@ from scipy.optimize import linear_sum_assignment
 from sessions import DATA_DIR
 
 from murmur_cli.engine import Engine
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.options import BatchOptions, ChunkOptions, ModelOptions, ScoreOptions, VadOptions
 from murmur_cli.score import score_pairs
 from murmur_cli.score.annotations import Session, Utterance, load_annotations

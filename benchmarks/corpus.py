@@ -24,13 +24,13 @@ from recognise import Recognition, recognise
 from report import Report, Table, describe_run, format_report, write_report
 
 from murmur_cli.engine import Answer, Engine, Extras, Job
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.options import NORMALIZERS, ModelOptions, ScoreOptions, SpeakerOptions, VadOptions
 from murmur_cli.score import Figure, Score, score_pairs
 from murmur_cli.score.sessions import Pair, load_pairs
 from murmur_cli.speech.vad import Vad
 from murmur_cli.transcript.formats import render_transcript
-from murmur_cli.transcript.outputs import write_text_atomically
+from murmur_cli.transcript.writing import write_text_atomically
 from murmur_cli.types import EngineInfo, Samples
 
 __all__ = ["Item", "Measured", "TimedEngine", "find_items", "main", "score_corpus", "transcribe_corpus"]

@@ -94,7 +94,7 @@ def _run(paths: Sequence[Path], what: str, scratch: Path) -> Run:
     Raises:
         SystemExit: The command failed; its last lines are in the message.
     """
-    command: list[str | Path] = [find_murmur(), "batch", "--model", DIGITS_MODEL, "--max-chunk-s", "60"]
+    command: list[str | Path] = [find_murmur(), "batch", "--no-resume", "--model", DIGITS_MODEL, "--max-chunk-s", "60"]
     command += ["--speakers", "none", "--format", "json", "--output", f"{scratch}/out/", "--overwrite"]
     use = run_child([*command, "--progress", "none", *paths], env=os.environ)
     if use.exit_code not in (0, 3):  # 3: a chunk failed

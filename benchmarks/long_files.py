@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         model = (
             args.model if args.engine == "whisper" else str(write_script(scratch / "scripted", max(args.minutes) * 60))
         )
-        command = [args.murmur, "batch", "--model", model, "--language", args.language]
+        command = [args.murmur, "batch", "--no-resume", "--model", model, "--language", args.language]
         runs = []
         for minutes in args.minutes:
             session = make_long_session(scratch, data=args.data, minutes=minutes)

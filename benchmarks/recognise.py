@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.audio.source import Recording, open_recording
-from murmur_cli.batch import transcribe_all
+from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.engine import Answer, Engine
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions
 from murmur_cli.speech.vad import Vad
 from murmur_cli.types import Chunk, RecordingId, Transcript
@@ -73,7 +73,7 @@ def recognise(
     cpu, wall = time.process_time(), time.perf_counter()
     recordings, counter = _iter_recordings(paths, sample_rate=engine.sample_rate), _Counter()
     transcripts = list(
-        transcribe_all(recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=counter)
+        transcribe_all(recordings, engine, listeners=Listeners(vad, speaker_models), options=options, observer=counter)
     )
     cpu_s, wall_s = time.process_time() - cpu, time.perf_counter() - wall
     ordered = tuple(sorted(transcripts, key=lambda t: t.recording_id))

@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch stream convert score bias 'bias compile' 'bias test' 'bias tune' 'bias cache' models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --audio-stream --batch-size --bias --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --end --enrol --evict --exclude --files-from --format --include --input-channels --input-format --input-rate --language --max-chunk-s --max-cps --max-duration --max-line-width --max-lines --max-speakers --metric --microphone --min-duration --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --output-template --progress --save-audio --speaker-names --speakers --speech-pad-ms --start --stats --step --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --acoustic-noise --audio-stream --batch-size --bias --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --end --enrol --evict --exclude --files-from --format --include --input-channels --input-format --input-rate --journal-dir --language --max-chunk-s --max-cps --max-duration --max-line-width --max-lines --max-speakers --metric --microphone --min-duration --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --output-template --progress --save-audio --speaker-names --speakers --speech-pad-ms --start --stats --step --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -103,6 +103,8 @@ complete -c murmur -n '_shtab_murmur_using batch' -l vad-threshold -x -d 'Speech
 complete -c murmur -n '_shtab_murmur_using batch' -l min-speech-ms -x -d 'Shorter speech is dropped. Default: 150.'
 complete -c murmur -n '_shtab_murmur_using batch' -l min-silence-ms -x -d 'Shorter silence is part of the speech. Default: 100.'
 complete -c murmur -n '_shtab_murmur_using batch' -l speech-pad-ms -x -d 'Speech is widened by this on both sides. Default: 400.'
+complete -c murmur -n '_shtab_murmur_using batch' -l journal-dir -xka "(__fish_complete_path (commandline -ct))" -d 'Where finished chunks are kept, so that the same command goes on where it was stopped.'
+complete -c murmur -n '_shtab_murmur_using batch' -l no-resume -d 'Use nothing of a run that was stopped (--overwrite alone does), and keep nothing for the next.'
 complete -c murmur -n '_shtab_murmur_using batch' -l stats -xka "(__fish_complete_path (commandline -ct))" -d 'Write what each chunk cost into this file, as JSON lines.'
 complete -c murmur -n '_shtab_murmur_using batch' -l fail-fast -d 'Stop at the first failure.'
 complete -c murmur -n '_shtab_murmur_using batch' -l progress -xka "auto bar plain json none" -d 'How progress is shown: auto, bar, plain, json, none. Default: auto.'

@@ -1,34 +1,37 @@
 """The batch pipeline: recordings -> chunks -> hypotheses -> transcripts.
 
 Chunks of all recordings flow through one ``decode`` call, so an engine never idles at the end of a
-file. A recording is opened when the engine asks for its first chunk and closed when it is finished.
+file. A recording is opened when the engine asks for its first chunk and closed when it is finished. What its journal
+has of an earlier run is not done again.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
 import numpy as np
 
-from murmur_cli.audio.levels import Level, measure_level
+from murmur_cli.audio.levels import measure_level
 from murmur_cli.audio.source import Recording
 from murmur_cli.engine import Answer, Engine, Job
 from murmur_cli.errors import MurmurError
-from murmur_cli.finish import SpeakerModels, finish_recording
+from murmur_cli.finish import finish_recording, needs_diarization
+from murmur_cli.journal.part import PartJournal
+from murmur_cli.journal.records import KeptAnswer, KeptPlan
+from murmur_cli.listen import Listener, SpeakerModels, locate_talks
 from murmur_cli.options import BatchOptions
 from murmur_cli.speakers.channels import forget_speakers
-from murmur_cli.speakers.limits import to_limits
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
-from murmur_cli.transcript.stitch import RecordingFacts, shift
+from murmur_cli.transcript.stitch import Answers, RecordingFacts, shift
 from murmur_cli.types import Chunk, DecodeError, Hypothesis, Provenance, RecordingId, Samples, Span, Transcript
 from murmur_cli.version import __version__
 
-__all__ = ["Observer", "transcribe_all"]
+__all__ = ["Listeners", "Observer", "transcribe_all"]
 
 _PIECE_S = 30.0  # of signal that are looked at together
 _LANGUAGE_S = 30.0  # the first 30 s of speech decide the language of a recording
@@ -38,7 +41,7 @@ class Observer(Protocol):
     """Somebody who watches a run: a progress bar, a log."""
 
     def planned(self, recording: Recording, chunks: tuple[Chunk, ...]) -> None:
-        """A recording is decoded from its file and cut into chunks."""
+        """A recording is cut into chunks; these are the ones that are still to be decoded."""
         ...
 
     def answered(self, recording: Recording, chunk: Chunk, answer: Answer) -> None:
@@ -50,25 +53,58 @@ class Observer(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Listeners:
+    """What hears a recording beside the engine: where speech is, and who speaks.
+
+    ``speakers`` None leaves speakers as the engine names them.
+    """
+
+    vad: Vad
+    speakers: SpeakerModels | None
+
+
 @dataclass(slots=True)
 class _Work:
-    """A recording on its way: its chunks, and the answers so far by chunk index."""
+    """A recording on its way: its plan, who listens to it, and the answers so far by chunk index."""
 
     recording: Recording
-    chunks: tuple[Chunk, ...]
-    level: Level
-    language: str | None
-    answers: dict[int, Hypothesis | DecodeError] = field(default_factory=dict)
+    facts: RecordingFacts
+    plan: KeptPlan
+    journal: PartJournal
+    listener: Listener | None
+    answers: dict[int, Hypothesis | DecodeError]
+
+    def keep(self, index: int, result: Hypothesis | DecodeError) -> None:
+        """Take an answer, and keep it; a failure is not kept.
+
+        Who speaks is found out as soon as it is clear that it will be needed, so that it is there however late a run
+        is stopped.
+        """
+        self.answers[index] = result
+        if isinstance(result, DecodeError):
+            return
+        self.journal.keep(KeptAnswer(self.journal.part, index, result))
+        talks = locate_talks(self.facts, [(self.plan.chunks[index], result)])
+        is_split = len(self.plan.chunks) > 1 or len({talk.place for talk in talks}) > 1
+        if self.listener is not None and talks and (is_split or self.listener.models.enrolled):
+            self.listener.hear_chunk(index, talks)
+        if self.listener is not None and not self.listener.has_diarized and needs_diarization(self.facts, self.known()):
+            self.listener.diarize()
+
+    def known(self) -> Answers:
+        """The chunks that are answered, with their answers, in order: sums of floats depend on it."""
+        return [(chunk, self.answers[chunk.index]) for chunk in self.plan.chunks if chunk.index in self.answers]
 
 
 def transcribe_all(
     recordings: Iterable[Recording],
     engine: Engine,
     *,
-    vad: Vad,
-    speaker_models: SpeakerModels | None,
+    listeners: Listeners,
     options: BatchOptions,
     observer: Observer,
+    journal_of: Callable[[RecordingId], PartJournal] = lambda _: PartJournal(),
 ) -> Iterator[Transcript]:
     """Transcribe recordings, each as soon as its last chunk is answered.
 
@@ -76,10 +112,10 @@ def transcribe_all(
         recordings: Open recordings at the engine's rate, with distinct ids. They are pulled one by one,
             and closed here.
         engine: Decodes the chunks of all recordings in one call.
-        vad: Finds speech.
-        speaker_models: Tell people apart; None leaves speakers as the engine names them.
+        listeners: Find speech, and tell people apart.
         options: What decides the text.
         observer: Is told of every plan and every answer.
+        journal_of: Gives the journal of a recording, which is asked first and told of everything that took long.
 
     Yields:
         One transcript per recording, in the order in which they are finished.
@@ -87,16 +123,16 @@ def transcribe_all(
     Raises:
         MurmurError: The engine cannot go on. What was finished before has been yielded.
     """
-    run = _Run(engine, vad=vad, speaker_models=speaker_models, options=options, observer=observer)
+    run = _Run(engine, listeners=listeners, options=options, observer=observer, journal_of=journal_of)
     try:
         for answer in engine.decode(run.prepare(recordings)):
             finished = run.take(answer)
-            yield from run.finish_silent()
+            yield from run.finish_ready()
             if finished is not None:
                 yield run.finish(finished)
-        yield from run.finish_silent()
+        yield from run.finish_ready()
     except MurmurError:
-        yield from run.finish_silent()
+        yield from run.finish_ready()
         raise
     finally:
         run.close()
@@ -109,35 +145,37 @@ class _Run:
         self,
         engine: Engine,
         *,
-        vad: Vad,
-        speaker_models: SpeakerModels | None,
+        listeners: Listeners,
         options: BatchOptions,
         observer: Observer,
+        journal_of: Callable[[RecordingId], PartJournal],
     ) -> None:
         self._engine = engine
-        self._vad = vad
-        self._speaker_models = speaker_models
+        self._vad = listeners.vad
+        self._speaker_models = listeners.speakers
         self._options = options
         self._observer = observer
+        self._journal_of = journal_of
         asked = options.decode.language
         self._language = None if asked is None else engine.resolve_language(asked)
         self._open: dict[RecordingId, _Work] = {}
-        self._silent: deque[_Work] = deque()  # nothing to decode: finished when the engine next lets go
+        self._ready: deque[_Work] = deque()  # nothing to decode: finished when the engine next lets go
 
     def prepare(self, recordings: Iterable[Recording]) -> Iterator[Job]:
         """Plan each recording when the engine has room for it, and hand out its chunks."""
         for recording in recordings:
             try:
-                work = self._plan(recording)
+                work = self._begin(recording)
             except BaseException:
                 recording.close()
                 raise
-            self._observer.planned(recording, work.chunks)
-            if not work.chunks:
-                self._silent.append(work)
+            open_chunks = tuple([chunk for chunk in work.plan.chunks if chunk.index not in work.answers])
+            self._observer.planned(recording, open_chunks)
+            if not open_chunks:
+                self._ready.append(work)
                 continue
             self._open[recording.recording_id] = work
-            for chunk in work.chunks:
+            for chunk in open_chunks:
                 yield self._ask(work, chunk)
 
     def _ask(self, work: _Work, chunk: Chunk) -> Job:
@@ -145,12 +183,35 @@ class _Run:
             recording_id=work.recording.recording_id,
             chunk=chunk,
             samples=work.recording.samples(chunk.span),
-            level=work.level,
-            language=work.language,
+            level=work.plan.level,
+            language=work.plan.language,
             context=self._options.decode.context,
         )
 
-    def _plan(self, recording: Recording) -> _Work:
+    def _begin(self, recording: Recording) -> _Work:
+        """Take up a recording where its journal leaves it."""
+        journal = self._journal_of(recording.recording_id)
+        plan = journal.plan
+        if plan is None:
+            plan = self._plan(recording, part=journal.part)
+            journal.keep(plan)
+        elif journal.answers:
+            about = f"{len(journal.answers)} of {len(plan.chunks)} chunks are there from a run that was stopped"
+            self._observer.noted(recording, about)
+        facts = RecordingFacts(
+            recording_id=recording.recording_id,
+            source=recording.source,
+            duration=recording.duration,
+            sample_rate=recording.sample_rate,
+            language=plan.language,
+            damage=recording.damage,
+            provenance=self._describe(),
+        )
+        models, speakers = self._speaker_models, self._options.speakers
+        listener = None if models is None else Listener(recording, models, speakers, journal)
+        return _Work(recording, facts, plan, journal, listener, dict(journal.answers))
+
+    def _plan(self, recording: Recording, *, part: int) -> KeptPlan:
         """Find the speech of a recording, cut it into chunks and settle its language."""
         rate = recording.sample_rate
         spans = self._vad.detect(recording.iter_vad_blocks())
@@ -160,39 +221,23 @@ class _Run:
         language = self._language
         if language is None and speech:
             language = self._engine.detect_language(_first_speech(recording, speech))
-        level = measure_level(_iter_pieces(recording, chunks))
-        return _Work(recording, tuple(chunks), level, language)
+        return KeptPlan(part, tuple(chunks), measure_level(_iter_pieces(recording, chunks)), language)
 
     def take(self, answer: Answer) -> _Work | None:
         """Note an answer; returns the recording if it was its last one."""
         work = self._open[answer.recording_id]
         is_channel = self._options.audio.channels == "speakers"
-        work.answers[answer.index] = forget_speakers(answer.result) if is_channel else answer.result
-        self._observer.answered(work.recording, work.chunks[answer.index], answer)
-        if len(work.answers) < len(work.chunks):
+        work.keep(answer.index, forget_speakers(answer.result) if is_channel else answer.result)
+        self._observer.answered(work.recording, work.plan.chunks[answer.index], answer)
+        if len(work.answers) < len(work.plan.chunks):
             return None
         return self._open.pop(answer.recording_id)
 
     def finish(self, work: _Work) -> Transcript:
         """Put the answers of a recording together, and close it."""
         with work.recording as recording:
-            facts = RecordingFacts(
-                recording_id=recording.recording_id,
-                source=recording.source,
-                duration=recording.duration,
-                sample_rate=recording.sample_rate,
-                language=work.language,
-                damage=recording.damage,
-                provenance=self._describe(),
-            )
-            transcript = finish_recording(
-                recording,
-                facts,
-                [(chunk, work.answers[chunk.index]) for chunk in work.chunks],
-                models=self._speaker_models,
-                limits=to_limits(self._options.speakers),
-                on_note=partial(self._observer.noted, recording),
-            )
+            on_note = partial(self._observer.noted, recording)
+            transcript = finish_recording(work.facts, work.known(), listener=work.listener, on_note=on_note)
             return shift(transcript, recording.part.starts_at)
 
     def _describe(self) -> Provenance:
@@ -205,14 +250,14 @@ class _Run:
             enrolled=() if self._speaker_models is None else tuple(self._speaker_models.enrolled),
         )
 
-    def finish_silent(self) -> Iterator[Transcript]:
-        """Finish the recordings in which nobody speaks."""
-        while self._silent:
-            yield self.finish(self._silent.popleft())
+    def finish_ready(self) -> Iterator[Transcript]:
+        """Finish the recordings of which nothing is left to decode: nobody speaks, or an earlier run was that far."""
+        while self._ready:
+            yield self.finish(self._ready.popleft())
 
     def close(self) -> None:
         """Let go of what was not finished."""
-        for work in (*self._open.values(), *self._silent):
+        for work in (*self._open.values(), *self._ready):
             work.recording.close()
 
 

@@ -7,6 +7,7 @@ The tree (a test compares it with the classes below)::
     ├── AudioError            1  a file that cannot be read as audio
     ├── OutputError           1  a transcript, or decoded audio, that cannot be written
     ├── TranscriptError       1  a transcript or reference that cannot be read or compared
+    ├── BusyError             1  a file that another run is at
     ├── ModelUnavailableError 4  weights or a credential that cannot be had
     │   └── WeightsError      4  weights that are there but are not what they should be
     └── DeviceError           5  out of memory, or no such device
@@ -20,6 +21,7 @@ import enum
 
 __all__ = [
     "AudioError",
+    "BusyError",
     "DeviceError",
     "ExitCode",
     "ModelUnavailableError",
@@ -100,6 +102,10 @@ class OutputError(MurmurError):
 
 class TranscriptError(MurmurError):
     """A transcript or a reference cannot be read, or two of them cannot be compared."""
+
+
+class BusyError(MurmurError):
+    """Another run is at this file."""
 
 
 class ModelUnavailableError(MurmurError):

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from murmur_cli.audio.source import Recording, open_recordings
-from murmur_cli.batch import transcribe_all
+from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.bias.keywords import KeywordList, join_lists
 from murmur_cli.bias.list_files import parse_phrase
 from murmur_cli.engine import Answer, Bias, Engine, Extras, Job
@@ -175,8 +175,7 @@ class Tuner:
         for transcript in transcribe_all(
             _open(samples, sample_rate=self._engine.sample_rate, options=self._options.audio),
             _BiasedEngine(self._engine, biases),
-            vad=self._vad,
-            speaker_models=None,
+            listeners=Listeners(self._vad, None),
             options=self._options,
             observer=_Listener(self._on_note),
         ):

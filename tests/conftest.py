@@ -79,6 +79,12 @@ class Finished:
     code: int
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep the journals of tests apart from those of the user."""
+    os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+
+
 @pytest.fixture(scope="session")
 def data_dir() -> Path:
     """The recordings and references that tests read."""

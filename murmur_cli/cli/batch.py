@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
-
 from murmur_cli.cli import options as cli
-from murmur_cli.cli.inputs import find_present, open_all, read_context, split_formats
-from murmur_cli.errors import OutputError
+from murmur_cli.cli.inputs import read_context, split_formats
 from murmur_cli.options import (
     AudioOptions,
     BatchOptions,
     ChunkOptions,
     DecodeOptions,
     InputOptions,
+    JournalOptions,
     ModelOptions,
     OutputOptions,
     RunOptions,
@@ -22,15 +18,6 @@ from murmur_cli.options import (
     SubtitleOptions,
     VadOptions,
 )
-
-if TYPE_CHECKING:
-    from murmur_cli.cli.outcome import Outcome
-    from murmur_cli.cli.render import Talk
-    from murmur_cli.engine import Extras
-    from murmur_cli.speakers.enrol import Enrolment
-    from murmur_cli.speakers.voices import VoiceVector
-    from murmur_cli.transcript.outputs import OutputPlan
-    from murmur_cli.types import Speaker, Transcript
 
 __all__ = ["OPTIONS", "batch"]
 
@@ -44,6 +31,7 @@ OPTIONS = (
     SpeakerOptions,
     OutputOptions,
     SubtitleOptions,
+    JournalOptions,
     RunOptions,
 )
 """The records that the command builds: their fields are its options."""
@@ -95,6 +83,8 @@ def batch(
     min_speech_ms: cli.MinSpeechMs = 150,
     min_silence_ms: cli.MinSilenceMs = 100,
     speech_pad_ms: cli.SpeechPadMs = 400,
+    journal_dir: cli.JournalDir = None,
+    no_resume: cli.NoResume = False,
     stats: cli.Stats = None,
     fail_fast: cli.FailFast = False,
     progress: cli.Progress = "auto",
@@ -115,6 +105,8 @@ def batch(
       murmur batch film.mkv --audio-stream 2 --start 1:30:00 -f srt
       ssh recorder cat call.wav | murmur batch - --channels left
     """
+    from murmur_cli.cli.transcribe import Reading, Writing, transcribe
+
     input_options = InputOptions(
         recursive=recursive,
         include=tuple(include or ()),
@@ -170,118 +162,11 @@ def batch(
         input_channels=input_channels,
     )
     options = BatchOptions(audio=audio_options, vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
-    return _run(
-        _Reading([str(path) for path in paths or ()], input_options),
+    return transcribe(
+        Reading([str(path) for path in paths or ()], input_options),
         model_options,
         options,
-        writing=_Writing(output_options, subtitles),
+        writing=Writing(output_options, subtitles),
+        journal=JournalOptions(journal_dir=journal_dir, no_resume=no_resume),
         run=run_options,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Reading:
-    """What is named on the command line, and how it is read."""
-
-    named: Sequence[str]
-    options: InputOptions
-
-
-@dataclass(frozen=True, slots=True)
-class _Writing:
-    """What is written."""
-
-    output: OutputOptions
-    subtitles: SubtitleOptions
-
-
-def _run(reading: _Reading, model: ModelOptions, options: BatchOptions, *, writing: _Writing, run: RunOptions) -> int:
-    from murmur_cli.batch import transcribe_all
-    from murmur_cli.cli.gather import gather_inputs
-    from murmur_cli.cli.outcome import Outcome
-    from murmur_cli.cli.progress import make_progress
-    from murmur_cli.cli.pull import PullDisplay
-    from murmur_cli.cli.render import Talk, make_console
-    from murmur_cli.cli.stats import StatsLog
-    from murmur_cli.engine import require_extras
-    from murmur_cli.models.diarizers import load_speaker_models
-    from murmur_cli.models.load import load_engine
-    from murmur_cli.models.silero import load_silero
-    from murmur_cli.speakers.channels import ChannelMerger
-    from murmur_cli.speakers.enrol import parse_enrolments
-    from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
-    from murmur_cli.transcript.outputs import plan_outputs
-
-    console = make_console(run)
-    talk = Talk(console, run)
-    output = writing.output
-    enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
-    outcome = Outcome(talk, fail_fast=run.fail_fast)
-    is_pcm = options.audio.input_format is not None
-    inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
-    plans = plan_outputs(inputs.names, output, subfolders=inputs.subfolders, are_several=inputs.are_several)
-    present = find_present(inputs.names, outcome)
-    if not present or outcome.is_over():
-        return outcome.exit_code
-    enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
-    with PullDisplay(console, quiet=run.quiet) as pull:
-        engine = load_engine(model, options=options, on_note=talk.note, on_progress=pull.show)
-    require_extras(engine, _name_extras(model, options, output=output, run=run))
-    talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
-    speaker_models = None
-    if options.speakers.speakers != "none" and options.audio.channels != "speakers":
-        speaker_models = load_speaker_models(options.speakers.diarizer, offline=model.offline)
-        speaker_models = replace(speaker_models, enrolled=enrolled)
-    merger = ChannelMerger()
-    recordings = open_all(
-        present, sample_rate=engine.sample_rate, options=options.audio, merger=merger, talk=talk, outcome=outcome
-    )
-    vad = load_silero(options.vad)
-    with (
-        make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
-        StatsLog(run.stats, overwrite=output.overwrite, observer=progress) as log,
-    ):
-        transcripts = transcribe_all(
-            recordings, engine, vad=vad, speaker_models=speaker_models, options=options, observer=log
-        )
-        for transcript in merger.iter_files(transcripts):
-            if absent := describe_absent(transcript, labels):
-                talk.note(f"{transcript.source}: {absent}")
-            labelled = label_speakers(transcript, labels)
-            _write(labelled, plans[transcript.recording_id], writing, outcome)
-            if outcome.is_over():
-                break
-    return outcome.exit_code
-
-
-def _name_extras(model: ModelOptions, options: BatchOptions, *, output: OutputOptions, run: RunOptions) -> Extras:
-    """Name what was asked for that not every engine does."""
-    from murmur_cli.engine import Extras
-
-    return Extras(
-        word_times=output.word_times is True,
-        context=options.decode.context is not None,
-        acoustic_noise=options.decode.acoustic_noise is not None,
-        batch_size=model.batch_size != "auto",
-        evict=model.evict not in ("auto", "none"),
-        stats=run.stats is not None,
-    )
-
-
-def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker, VoiceVector]:
-    """Hear the voices, with the networks that come with murmur whatever --diarizer says, before any long work."""
-    from murmur_cli.models.slots_diarizer import load_slots_diarizer
-    from murmur_cli.speakers.enrolled_voices import hear_enrolled
-
-    return hear_enrolled(enrolments, load_slots_diarizer(), on_note=talk.note)
-
-
-def _write(transcript: Transcript, plan: OutputPlan, writing: _Writing, outcome: Outcome) -> None:
-    from murmur_cli.transcript.outputs import write_outputs
-
-    try:
-        write_outputs(transcript, plan, word_times=writing.output.writes_word_times, subtitles=writing.subtitles)
-    except OutputError as error:
-        outcome.failed(error)
-    else:
-        outcome.written(transcript)

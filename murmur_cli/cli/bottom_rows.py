@@ -14,7 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.text import Text
 
-from murmur_cli.transcript.outputs import reporting
+from murmur_cli.transcript.writing import reporting
 
 __all__ = ["BottomRows", "wraps_again"]
 

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from murmur_cli.errors import AudioError, UsageError
+from murmur_cli.errors import AudioError, BusyError, UsageError
 from murmur_cli.options import AudioOptions
 
 if TYPE_CHECKING:
     from murmur_cli.audio.source import Recording
     from murmur_cli.cli.outcome import Outcome
     from murmur_cli.cli.render import Talk
+    from murmur_cli.journal.store import Journals
     from murmur_cli.speakers.channels import ChannelMerger
     from murmur_cli.types import RecordingId
 
@@ -63,6 +63,7 @@ def open_all(
     *,
     sample_rate: int,
     options: AudioOptions,
+    journals: Journals,
     merger: ChannelMerger,
     talk: Talk,
     outcome: Outcome,
@@ -81,9 +82,14 @@ def open_all(
             return
         try:
             ids = chain([recording_id], spare)
-            with spool_stdin() if path == STDIN else nullcontext() as content:
-                recordings = open_recordings(path, ids=ids, sample_rate=sample_rate, options=options, content=content)
-        except AudioError as error:
+            if path == STDIN:  # what it says is known only when it is gone, so no journal has it
+                with spool_stdin() as content:
+                    recordings = open_recordings(
+                        path, ids=ids, sample_rate=sample_rate, options=options, content=content
+                    )
+            else:
+                recordings = journals.open(path, ids=ids, sample_rate=sample_rate, options=options)
+        except (AudioError, BusyError) as error:
             outcome.failed(error)
             continue
         for recording in recordings:

@@ -50,6 +50,11 @@ class Outcome:
         self._n_written += 1
         self._n_partial += bool(transcript.gaps or transcript.damage)
 
+    def up_to_date(self, name: str) -> None:
+        """The transcripts of a recording are there already, from a run like this one."""
+        self._talk.note(f"{name}: up to date")
+        self._n_written += 1
+
 
 def describe_gap(gap: Gap) -> str:
     """Say in one clause what is missing."""

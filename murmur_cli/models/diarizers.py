@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 
 __all__ = ["load_speaker_models"]
 

@@ -17,6 +17,7 @@ from murmur_cli.options.bias import (
 )
 from murmur_cli.options.decode import DecodeOptions
 from murmur_cli.options.inputs import InputOptions
+from murmur_cli.options.journal import JournalOptions
 from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
 from murmur_cli.options.output import FORMATS, LIVE_FORMATS, OutputOptions, SubtitleOptions
 from murmur_cli.options.pcm import PCM_FORMATS
@@ -54,6 +55,7 @@ __all__ = [
     "DecodeOptions",
     "ExplainOptions",
     "InputOptions",
+    "JournalOptions",
     "ModelOptions",
     "OutputOptions",
     "RunOptions",

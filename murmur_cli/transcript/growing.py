@@ -12,7 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
-from murmur_cli.transcript.outputs import reporting
+from murmur_cli.transcript.writing import reporting
 
 __all__ = ["GrowingFile", "GrowingText", "StdoutText"]
 

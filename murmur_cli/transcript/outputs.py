@@ -6,30 +6,27 @@ work.
 
 from __future__ import annotations
 
-import errno
 import os
-import secrets
 import stat
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.errors import OutputError, UsageError
+from murmur_cli.errors import UsageError
 from murmur_cli.options import FORMATS, OutputOptions, SubtitleOptions
 from murmur_cli.transcript.formats import render_transcript
 from murmur_cli.transcript.naming import NamedInput, name_output
 from murmur_cli.transcript.places import Places
+from murmur_cli.transcript.writing import describe_refusal, reporting, write_text_atomically
 from murmur_cli.types import Transcript
 
 __all__ = [
     "OutputPlan",
     "OutputTarget",
     "plan_outputs",
-    "reporting",
+    "refuse_existing",
     "write_outputs",
-    "write_text_atomically",
 ]
 
 _STDIO = "-"
@@ -56,7 +53,12 @@ class OutputPlan:
 
 
 def plan_outputs(
-    inputs: Sequence[str], options: OutputOptions, *, subfolders: Sequence[str] = (), are_several: bool = False
+    inputs: Sequence[str],
+    options: OutputOptions,
+    *,
+    subfolders: Sequence[str] = (),
+    are_several: bool = False,
+    is_own: Callable[[str, Path], bool] | None = None,
 ) -> list[OutputPlan]:
     """Decide where each transcript goes, and make the folders below ``--output`` that are not there.
 
@@ -68,6 +70,7 @@ def plan_outputs(
         options: What was asked for; without a format the suffix of the output file decides, else it is txt.
         subfolders: Where each lies in the folder that was searched for it, made again in ``--output``; or none.
         are_several: Take them for several even where there is one.
+        is_own: Tells whether an output of an input that exists is murmur's own, and so no reason to refuse.
 
     Returns:
         One plan for each input, in their order.
@@ -95,53 +98,47 @@ def plan_outputs(
     if options.no_speakers:
         _refuse_speakers_alone(plans)
     _refuse_collisions(plans, places)
-    _check_files(plans, overwrite=options.overwrite)
+    _check_files(plans, overwrite=options.overwrite, is_own=is_own)
     _settle_folders([plan for plan in plans if output is not None or _is_there(plan.source)], makes_them=makes_them)
     return plans
 
 
 def write_outputs(
-    transcript: Transcript, plan: OutputPlan, *, word_times: bool, subtitles: SubtitleOptions = _SUBTITLES
+    transcript: Transcript,
+    plan: OutputPlan,
+    *,
+    word_times: bool,
+    subtitles: SubtitleOptions = _SUBTITLES,
+    announce: Callable[[OutputTarget, str], None] | None = None,
 ) -> None:
     """Write a transcript to where its plan says.
+
+    Args:
+        transcript: What was said.
+        plan: Where it goes.
+        word_times: Whether the times of words are written where there are any.
+        subtitles: What cues are like.
+        announce: Hears what will be written before anything is: each target, and its text.
 
     Raises:
         OutputError: A file or stdout cannot be written to.
         BrokenPipeError: Nobody reads stdout any more.
     """
-    for target in plan.targets:
-        text = render_transcript(transcript, target.format_name, word_times=word_times, subtitles=subtitles)
+    texts = [
+        render_transcript(transcript, target.format_name, word_times=word_times, subtitles=subtitles)
+        for target in plan.targets
+    ]
+    rendered = list(zip(plan.targets, texts, strict=True))
+    if announce is not None:
+        for target, text in rendered:
+            announce(target, text)
+    for target, text in rendered:
         if target.path is not None:
             write_text_atomically(target.path, text)
             continue
         with reporting(where="stdout"):
             sys.stdout.write(text)
             sys.stdout.flush()
-
-
-def write_text_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, whenever the process or the machine stops.
-
-    A symbolic link stays one: what it points to is replaced. The file gets the mode that the umask says.
-
-    Raises:
-        OutputError: It cannot be written; nothing is left behind.
-    """
-    with reporting(where=str(path)):
-        place = Path(os.path.realpath(path))
-        # In the same folder, for only there a rename is one step; a short name, for long ones are at the limit.
-        temporary = place.with_name(f".murmur-{secrets.token_hex(8)}.tmp")
-        try:
-            # Not tempfile: that gives mode 0600 whatever the umask.
-            with temporary.open("x", encoding="utf-8", newline="\n") as file:
-                file.write(text)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(place)
-        finally:
-            with suppress(OSError):  # gone after the rename; and a first error is not to be hidden by a second
-                temporary.unlink()
-        _sync_folder(place.parent)
 
 
 def _plan_stdout(inputs: Sequence[str], formats: Sequence[str]) -> list[OutputPlan]:
@@ -206,8 +203,8 @@ def _refuse_collisions(plans: Sequence[OutputPlan], places: Places) -> None:
             takers[place] = plan.source
 
 
-def _check_files(plans: Sequence[OutputPlan], *, overwrite: bool) -> None:
-    for path in _iter_files(plans):
+def _check_files(plans: Sequence[OutputPlan], *, overwrite: bool, is_own: Callable[[str, Path], bool] | None) -> None:
+    for source, path in ((plan.source, path) for plan in plans for path in _iter_files([plan])):
         n_bytes, mode = len(os.fsencode(path.name)), _mode_of(path)
         if n_bytes > _MAX_NAME_BYTES:
             problem = f"the name of the transcript would be {n_bytes} bytes long, more than {_MAX_NAME_BYTES}"
@@ -215,9 +212,14 @@ def _check_files(plans: Sequence[OutputPlan], *, overwrite: bool) -> None:
         if mode and not stat.S_ISREG(mode):
             problem = "a transcript cannot take the place of what is not an ordinary file"
             raise UsageError(problem, where=str(path), hint="choose another name, or stdout with --output -")
-        if mode and not overwrite:
-            hint = "give --overwrite to replace it, or another --output"
-            raise UsageError("the transcript exists already", where=str(path), hint=hint)
+        if mode and not overwrite and not (is_own and is_own(source, path)):
+            raise refuse_existing(path)
+
+
+def refuse_existing(path: Path) -> UsageError:
+    """Say that an output is there already."""
+    hint = "give --overwrite to replace it, or another --output"
+    return UsageError("the transcript exists already", where=str(path), hint=hint)
 
 
 def _settle_folders(plans: Sequence[OutputPlan], *, makes_them: bool) -> None:
@@ -235,7 +237,7 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        problem = f"the folder cannot be made: {_reason(error)}"
+        problem = f"the folder cannot be made: {describe_refusal(error)}"
         raise UsageError(problem, where=str(folder), hint="choose another --output") from error
 
 
@@ -257,44 +259,3 @@ def _mode_of(path: Path) -> int:
         return path.stat().st_mode
     except OSError:
         return 0
-
-
-@contextmanager
-def reporting(*, where: str) -> Iterator[None]:
-    """Turn what the operating system refuses into an error that says what to do.
-
-    Raises:
-        OutputError: ``where`` cannot be written to.
-        BrokenPipeError: Nobody reads it any more.
-    """
-    try:
-        yield
-    except BrokenPipeError:
-        raise
-    except OSError as error:
-        raise OutputError(f"cannot be written: {_reason(error)}", where=where, hint=_advise(error)) from error
-
-
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
-
-
-def _advise(error: OSError) -> str:
-    if error.errno in (errno.ENOSPC, errno.EDQUOT):
-        return "free some space, or write elsewhere with --output"
-    if error.errno in (errno.ENOENT, errno.ENOTDIR):
-        return "the folder is gone: make it again, or choose another --output"
-    return "write elsewhere with --output"
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make a rename last; some file systems (network homes) leave that to their server, and say so."""
-    try:
-        descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        if error.errno not in (errno.EACCES, errno.EINVAL, errno.ENOTSUP):
-            raise

@@ -131,10 +131,13 @@ def test_good_files_are_written_beside_a_missing_and_a_broken_one(called: Call, 
     assert not (tmp_path / "text.txt").exists()
     assert sum("missing.mp3: " in line for line in done.stderr.splitlines()) == 1
     assert sum("text.wav: " in line for line in done.stderr.splitlines()) == 1
-    # the same command again would replace what is there: refused before any work
+    # what is as the command left it is passed over; what is not is refused before any work
     again = called("batch", "good.flac", "silent.wav")
-    assert again.code == 2
-    assert "--overwrite" in again.stderr
+    assert (again.code, again.stderr.count(": up to date\n")) == (0, 2)
+    (tmp_path / "silent.txt").write_text("mine\n", encoding="utf-8")
+    refused = called("batch", "good.flac", "silent.wav")
+    assert refused.code == 2
+    assert "--overwrite" in refused.stderr
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 import soundfile
 
 from murmur_cli.audio.source import Recording, open_recording
-from murmur_cli.batch import transcribe_all
+from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.engine import Answer, Job
 from murmur_cli.errors import DeviceError, UsageError
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
@@ -80,7 +80,7 @@ def transcribe(paths: Sequence[str], engine: ScriptedEngine, watch: Watch | None
     vad = ScriptedVad(SPEECH)
     return list(
         transcribe_all(
-            open_all(paths), engine, vad=vad, speaker_models=None, options=OPTIONS, observer=watch or Watch()
+            open_all(paths), engine, listeners=Listeners(vad, None), options=OPTIONS, observer=watch or Watch()
         )
     )
 
@@ -133,8 +133,7 @@ def test_what_is_done_survives_a_failing_device(tmp_path: Path) -> None:
     run = transcribe_all(
         open_all(paths),
         FailingEngine(SCRIPT),
-        vad=ScriptedVad(SPEECH),
-        speaker_models=None,
+        listeners=Listeners(ScriptedVad(SPEECH), None),
         options=OPTIONS,
         observer=Watch(),
     )
@@ -157,8 +156,7 @@ def test_recordings_are_opened_only_when_the_engine_asks(tmp_path: Path) -> None
     run = transcribe_all(
         recordings(),
         ScriptedEngine(SCRIPT),
-        vad=ScriptedVad(SPEECH),
-        speaker_models=None,
+        listeners=Listeners(ScriptedVad(SPEECH), None),
         options=OPTIONS,
         observer=Watch(),
     )
@@ -198,7 +196,7 @@ def test_a_given_language_is_not_detected(tmp_path: Path) -> None:
     options = BatchOptions(chunk=OPTIONS.chunk, decode=DecodeOptions(language="german"))
     vad = ScriptedVad(SPEECH)
     (transcript,) = transcribe_all(
-        open_all([path]), engine, vad=vad, speaker_models=None, options=options, observer=Watch()
+        open_all([path]), engine, listeners=Listeners(vad, None), options=options, observer=Watch()
     )
     assert engine.heard == []
     assert transcript.language == "de"
@@ -223,7 +221,7 @@ def test_every_chunk_of_a_recording_comes_with_the_level_of_all_and_the_context(
     options = BatchOptions(chunk=OPTIONS.chunk, decode=DecodeOptions(context="names: Ann"))
     path = write_noise(tmp_path, "a.wav", 30)
     vad = ScriptedVad(SPEECH)
-    list(transcribe_all(open_all([path]), engine, vad=vad, speaker_models=None, options=options, observer=Watch()))
+    list(transcribe_all(open_all([path]), engine, listeners=Listeners(vad, None), options=options, observer=Watch()))
     heard = np.concatenate([job.samples for job in engine.jobs])
     assert len(engine.jobs) == 3
     for job in engine.jobs:

@@ -13,7 +13,7 @@ import pytest
 import soundfile
 
 from murmur_cli.engine import Answer, Job
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
 from murmur_cli.options import ScoreOptions
 from murmur_cli.score.counts import SpeakerErrors, WordErrors

@@ -11,9 +11,9 @@ import pytest
 import soundfile
 
 from murmur_cli.audio.source import Recording, open_recording
-from murmur_cli.batch import transcribe_all
+from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.engine import Answer, Job
-from murmur_cli.finish import SpeakerModels
+from murmur_cli.listen import SpeakerModels
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
 from murmur_cli.options import AudioOptions, BatchOptions, ChunkOptions, SpeakerOptions
 from murmur_cli.speakers.diarize import Diarization, Voice
@@ -99,8 +99,9 @@ def transcribe(
     (transcript,) = transcribe_all(
         iter([open_recording(path, recording_id=RecordingId(0), sample_rate=rate)]),
         engine or ScriptedEngine(script, sample_rate=rate),
-        vad=ScriptedVad([Span(round(start * RATE), round(end * RATE)) for start, end in speech]),
-        speaker_models=models,
+        listeners=Listeners(
+            ScriptedVad([Span(round(start * RATE), round(end * RATE)) for start, end in speech]), models
+        ),
         options=options,
         observer=watch,
     )

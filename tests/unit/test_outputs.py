@@ -20,9 +20,9 @@ from murmur_cli.transcript.outputs import (
     OutputTarget,
     plan_outputs,
     write_outputs,
-    write_text_atomically,
 )
 from murmur_cli.transcript.places import Places
+from murmur_cli.transcript.writing import write_text_atomically
 
 
 @pytest.fixture(autouse=True)

@@ -12,7 +12,7 @@ import pytest
 import soundfile
 
 from murmur_cli.audio.source import Recording, open_recording
-from murmur_cli.batch import transcribe_all
+from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.cli.stats import StatsLog
 from murmur_cli.engine import Answer, ChunkStats, Job
 from murmur_cli.errors import OutputError, UsageError
@@ -57,7 +57,7 @@ def run(folder: Path, log: StatsLog, engine: ScriptedEngine) -> None:
     recording = open_recording(str(path), recording_id=RecordingId(0), sample_rate=RATE)
     options = BatchOptions(chunk=ChunkOptions(max_chunk_s=10.0))
     vad = ScriptedVad(spans)
-    (transcript,) = transcribe_all([recording], engine, vad=vad, speaker_models=None, options=options, observer=log)
+    (transcript,) = transcribe_all([recording], engine, listeners=Listeners(vad, None), options=options, observer=log)
     log.noted(recording, "a note")
     assert [segment.text for segment in transcript.segments] == ["one"]
 

@@ -57,7 +57,7 @@ from murmur_cli.cli.options.output import (
     Step,
     WordTimes,
 )
-from murmur_cli.cli.options.run import Color, Debug, FailFast, Progress, Quiet, Stats, Verbose
+from murmur_cli.cli.options.run import Color, Debug, FailFast, JournalDir, NoResume, Progress, Quiet, Stats, Verbose
 from murmur_cli.cli.options.speakers import Diarizer, Enrol, MaxSpeakers, MinSpeakers, Speakers
 from murmur_cli.cli.options.speech import MaxChunkS, MinSilenceMs, MinSpeechMs, SpeechPadMs, VadThreshold
 
@@ -87,6 +87,7 @@ __all__ = [
     "InputChannels",
     "InputFormat",
     "InputRate",
+    "JournalDir",
     "Language",
     "ListMicrophones",
     "LiveFormat",
@@ -102,6 +103,7 @@ __all__ = [
     "MinSpeakers",
     "MinSpeechMs",
     "Model",
+    "NoResume",
     "NoSpeakers",
     "Null",
     "Offline",

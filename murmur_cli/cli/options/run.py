@@ -8,7 +8,7 @@ import typer
 
 from murmur_cli.options import COLORS, PROGRESS
 
-__all__ = ["Color", "Debug", "FailFast", "Progress", "Quiet", "Stats", "Verbose"]
+__all__ = ["Color", "Debug", "FailFast", "JournalDir", "NoResume", "Progress", "Quiet", "Stats", "Verbose"]
 
 _PANEL = "Run"
 
@@ -18,6 +18,23 @@ Stats = Annotated[
         "--stats",
         help="Write what each chunk cost into this file, as JSON lines.",
         metavar="FILE",
+        rich_help_panel=_PANEL,
+    ),
+]
+JournalDir = Annotated[
+    str | None,
+    typer.Option(
+        "--journal-dir",
+        help="Where finished chunks are kept, so that the same command goes on where it was stopped.",
+        metavar="DIR",
+        rich_help_panel=_PANEL,
+    ),
+]
+NoResume = Annotated[
+    bool,
+    typer.Option(
+        "--no-resume",
+        help="Use nothing of a run that was stopped (--overwrite alone does), and keep nothing for the next.",
         rich_help_panel=_PANEL,
     ),
 ]

@@ -1,0 +1,178 @@
+"""What ``murmur batch`` does once its options are read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from murmur_cli.batch import Listeners, transcribe_all
+from murmur_cli.cli.gather import gather_inputs
+from murmur_cli.cli.inputs import find_present, open_all
+from murmur_cli.cli.outcome import Outcome
+from murmur_cli.cli.progress import make_progress
+from murmur_cli.cli.pull import PullDisplay
+from murmur_cli.cli.render import Talk, make_console
+from murmur_cli.cli.resume import Asked, choose_folder, find_open
+from murmur_cli.cli.stats import StatsLog
+from murmur_cli.engine import Extras, require_extras
+from murmur_cli.errors import OutputError
+from murmur_cli.journal.finished import FinishedOutputs
+from murmur_cli.journal.store import Journals
+from murmur_cli.options import (
+    BatchOptions,
+    InputOptions,
+    JournalOptions,
+    ModelOptions,
+    OutputOptions,
+    RunOptions,
+    SubtitleOptions,
+)
+from murmur_cli.speakers.channels import ChannelMerger
+from murmur_cli.speakers.enrol import parse_enrolments
+from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
+from murmur_cli.transcript.outputs import OutputPlan, OutputTarget, plan_outputs, write_outputs
+
+if TYPE_CHECKING:
+    from murmur_cli.speakers.enrol import Enrolment
+    from murmur_cli.speakers.voices import VoiceVector
+    from murmur_cli.types import Speaker, Transcript
+
+__all__ = ["Reading", "Writing", "load_listeners", "transcribe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What is named on the command line, and how it is read."""
+
+    named: Sequence[str]
+    options: InputOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Writing:
+    """What is written."""
+
+    output: OutputOptions
+    subtitles: SubtitleOptions
+
+
+def transcribe(
+    reading: Reading,
+    model: ModelOptions,
+    options: BatchOptions,
+    *,
+    writing: Writing,
+    journal: JournalOptions,
+    run: RunOptions,
+) -> int:
+    """Transcribe what is named, and write it; gives the exit code.
+
+    Raises:
+        MurmurError: What was asked for cannot be; or the engine cannot go on.
+    """
+    from murmur_cli.models.load import load_engine
+
+    console = make_console(run)
+    talk = Talk(console, run)
+    output = writing.output
+    enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
+    outcome = Outcome(talk, fail_fast=run.fail_fast)
+    is_pcm = options.audio.input_format is not None
+    inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
+    folder = choose_folder(journal)
+    finished = FinishedOutputs(folder)
+    plans = plan_outputs(
+        inputs.names, output, subfolders=inputs.subfolders, are_several=inputs.are_several, is_own=finished.owns
+    )
+    present = find_present(inputs.names, outcome)
+    if not present or outcome.is_over():
+        return outcome.exit_code
+    enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
+    with PullDisplay(console, quiet=run.quiet) as pull:
+        engine = load_engine(model, options=options, on_note=talk.note, on_progress=pull.show)
+    require_extras(engine, _name_extras(model, options, output=output, run=run))
+    talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
+    asked = Asked(options, output, writing.subtitles, engine.info, enrolled)
+    present = find_open(present, plans, asked=asked, finished=finished, outcome=outcome)
+    if not present:
+        return outcome.exit_code
+    merger = ChannelMerger()
+    listeners = load_listeners(options, enrolled, offline=model.offline)
+    with (
+        make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
+        StatsLog(run.stats, overwrite=output.overwrite, observer=progress) as log,
+        Journals(folder, options=options, engine=engine.info, on_note=talk.note) as journals,
+    ):
+        transcripts = transcribe_all(
+            open_all(
+                present,
+                sample_rate=engine.sample_rate,
+                options=options.audio,
+                journals=journals,
+                merger=merger,
+                talk=talk,
+                outcome=outcome,
+            ),
+            engine,
+            listeners=listeners,
+            options=options,
+            observer=log,
+            journal_of=journals.of,
+        )
+        for transcript in merger.iter_files(transcripts):
+            if absent := describe_absent(transcript, labels):
+                talk.note(f"{transcript.source}: {absent}")
+            plan = plans[transcript.recording_id]
+            _write(label_speakers(transcript, labels), plan, asked=asked, journals=journals, outcome=outcome)
+            if outcome.is_over():
+                break
+    return outcome.exit_code
+
+
+def load_listeners(options: BatchOptions, enrolled: Mapping[Speaker, VoiceVector], *, offline: bool) -> Listeners:
+    """Load what hears recordings beside the engine, as far as the options need it."""
+    from murmur_cli.models.diarizers import load_speaker_models
+    from murmur_cli.models.silero import load_silero
+
+    vad = load_silero(options.vad)
+    if options.speakers.speakers == "none" or options.audio.channels == "speakers":
+        return Listeners(vad, None)
+    models = load_speaker_models(options.speakers.diarizer, offline=offline)
+    return Listeners(vad, replace(models, enrolled=enrolled))
+
+
+def _name_extras(model: ModelOptions, options: BatchOptions, *, output: OutputOptions, run: RunOptions) -> Extras:
+    """Name what was asked for that not every engine does."""
+    return Extras(
+        word_times=output.word_times is True,
+        context=options.decode.context is not None,
+        acoustic_noise=options.decode.acoustic_noise is not None,
+        batch_size=model.batch_size != "auto",
+        evict=model.evict not in ("auto", "none"),
+        stats=run.stats is not None,
+    )
+
+
+def _hear_enrolled(enrolments: Sequence[Enrolment], talk: Talk) -> dict[Speaker, VoiceVector]:
+    """Hear the voices, with the networks that come with murmur whatever --diarizer says, before any long work."""
+    from murmur_cli.models.slots_diarizer import load_slots_diarizer
+    from murmur_cli.speakers.enrolled_voices import hear_enrolled
+
+    return hear_enrolled(enrolments, load_slots_diarizer(), on_note=talk.note)
+
+
+def _write(transcript: Transcript, plan: OutputPlan, *, asked: Asked, journals: Journals, outcome: Outcome) -> None:
+    def announce(target: OutputTarget, text: str) -> None:
+        if (kept := asked.describe(plan.source, target, text)) is not None:
+            journals.announce(transcript.recording_id, kept)
+
+    word_times, subtitles = asked.output.writes_word_times, asked.subtitles
+    try:
+        write_outputs(transcript, plan, word_times=word_times, subtitles=subtitles, announce=announce)
+    except OutputError as error:
+        journals.abandon(transcript)
+        outcome.failed(error)
+    else:
+        journals.finish(transcript)
+        outcome.written(transcript)
