@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from answer_texts import ToyTokenizer, write_answer, write_entry
 
+from murmur_cli.decode.heard import MarkedText
 from murmur_cli.decode.rescue import Attempt, ChunkReading
 from murmur_cli.decode.runaway import RunawayWatcher
 from murmur_cli.types import DecodeError, HypGap, Hypothesis, Span
@@ -93,7 +94,7 @@ def read_chunk(write: Write, *, seconds: float, speech: Sequence[Span], takes_la
         assert not reading.is_done
         attempts.append(waiting.pop(-1 if takes_last else 0))
         text, stopped, halted = decode(write, attempts[-1])
-        waiting += reading.take(attempts[-1], text, stopped=stopped, halted=halted)
+        waiting += reading.take(attempts[-1], MarkedText(text), stopped=stopped, halted=halted)
     assert reading.is_done
     assert reading.n_retries == len(attempts) - 1
     return Outcome(reading.finish(), attempts)

@@ -8,7 +8,7 @@ change places with the number of slots).
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,6 +18,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from murmur_cli.decode.bias_filter import BiasFilter, RowBias
 from murmur_cli.decode.cells import TRASH, RowCells
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.draw import draw_tokens
@@ -78,6 +79,7 @@ class _Seat:
     random: np.random.Generator
     prompt_s: float = 0.0
     tokens: list[int] = field(default_factory=list)
+    changed: list[bool] = field(default_factory=list)  # by the row's list, if it has one
     stopped: bool = False
     halted: str | None = None
     n_seen: int = 0  # tokens that the watcher knows
@@ -104,12 +106,13 @@ class _Seat:
         """Whether it goes on."""
         return not self.stopped and self.halted is None and self.n_left > 0
 
-    def write(self, written: Sequence[int], stop_token: int) -> int:
+    def write(self, written: Sequence[int], changed: Sequence[bool], stop_token: int) -> int:
         """Take over what was written; returns how much of it was this row's, the stop token counted."""
         tokens = list(written[: self.n_left])
         self.stopped = stop_token in tokens
         n_written = tokens.index(stop_token) if self.stopped else len(tokens)
         self.tokens += tokens[:n_written]
+        self.changed += changed[:n_written]
         return n_written + self.stopped
 
 
@@ -126,8 +129,9 @@ class _Slots:
         recorder = find_recorder(device)
         self._has_one_shape = recorder is not None  # a step that is recorded; in Python, fewer cells take less time
         step = partial(run_step, decoder, self._cache, self._state)
-        self._player = StepPlayer(step, recorder)
-        self._drawing_player = StepPlayer(partial(step, draws=True), recorder)
+        self._players = {draws: StepPlayer(partial(step, draws=draws), recorder) for draws in (False, True)}
+        self._bias: BiasFilter | None = None  # there is none before the first row with a list
+        self._biased_players: dict[bool, StepPlayer] = {}
 
     @property
     def is_empty(self) -> bool:
@@ -139,6 +143,8 @@ class _Slots:
         for slot, seat in enumerate(self._seats):
             if seat is None and (row := waiting.pop()):
                 self._seats[slot] = self._admit(slot, row)
+        if self._bias is not None and self._bias.drop_left():
+            self._forget_biased_steps()
 
     @torch.inference_mode()
     def _admit(self, slot: int, row: Row) -> _Seat:
@@ -153,11 +159,32 @@ class _Slots:
         cache = self._cache.open_prompt(slot, row.n_prompt)
         hidden = self._decoder.read(embedded, positions=positions, mask=None, cache=cache)
         seat = _Seat(row, started, RowCells(row.n_prompt), np.random.default_rng(row.seed))
-        first = _choose_first(seat, self._decoder.to_logits(hidden[:, -1]))  # of the last position alone: V is large
+        logits = self._decoder.to_logits(hidden[:, -1])  # of the last position alone: V is large
+        first, is_changed = self._choose_first(slot, seat, logits)
         self._state.seat(slot, first, row.n_prompt, temperature=row.temperature)
         seat.prompt_s = time.perf_counter() - started
-        seat.write([first], self._stop_token)
+        seat.write([first], [is_changed] if row.bias else [], self._stop_token)
         return seat
+
+    def _choose_first(self, slot: int, seat: _Seat, logits: Tensor) -> tuple[int, bool]:
+        """Choose a row's first token from logits, shape [1, V], and tell whether its list had a hand in it."""
+        pick = _make_first_pick(seat, logits.device)
+        self._listen(slot, seat.row.bias)
+        if self._bias is None or seat.row.bias is None:
+            return int(pick(logits)), False
+        rows = slice(slot, slot + 1)
+        token = self._bias.choose(logits, pick, rows)
+        self._bias.read(token, rows)
+        return int(token), bool(self._bias.changed[slot])
+
+    def _listen(self, slot: int, bias: RowBias | None) -> None:
+        if self._bias is None and bias is not None:
+            self._bias = BiasFilter(bias.kit, len(self._seats), self._decoder.device)
+            for draws in (False, True):
+                step = partial(run_step, self._decoder, self._cache, self._state, draws=draws, bias=self._bias)
+                self._biased_players[draws] = StepPlayer(step, find_recorder(self._decoder.device))
+        if self._bias is not None and self._bias.seat(slot, bias):
+            self._forget_biased_steps()
 
     @torch.inference_mode()
     def run_block(self) -> None:
@@ -179,12 +206,20 @@ class _Slots:
         self._cache.attend_to(self._cache.capacity if self._has_one_shape else end)
         draws = any(seat.is_drawn for seat in live.values())
         self._state.begin_block(cells, chances if draws else None)
-        player = self._drawing_player if draws else self._player
-        player.play(n_steps, (*self._state.tensors, self._cache.positions))
-        self._look(live, self._state.read_block(n_steps))
+        bias = self._bias if any(seat.row.bias for seat in live.values()) else None
+        player = (self._players if bias is None else self._biased_players)[draws]
+        kept = () if bias is None else bias.tensors
+        player.play(n_steps, (*self._state.tensors, *kept, self._cache.positions))
+        changed = None if bias is None else self._state.read_changed(n_steps)
+        self._look(live, self._state.read_block(n_steps), changed)
 
-    def _look(self, live: Mapping[int, _Seat], written: Sequence[Sequence[int]]) -> None:
-        lengths = {slot: seat.write(written[slot], self._stop_token) for slot, seat in live.items()}
+    def _look(
+        self, live: Mapping[int, _Seat], written: Sequence[Sequence[int]], changed: Sequence[Sequence[bool]] | None
+    ) -> None:
+        lengths = {
+            slot: seat.write(written[slot], changed[slot] if changed and seat.row.bias else (), self._stop_token)
+            for slot, seat in live.items()
+        }
         n_live = [sum(length > step for length in lengths.values()) for step in range(max(lengths.values()))]
         shares = list(accumulate((n / len(self._seats) for n in n_live), initial=0.0))
         for slot, seat in live.items():
@@ -210,19 +245,26 @@ class _Slots:
     def close(self) -> None:
         """Give the memory back, also while an exception still holds on to this."""
         self._forget_steps()
+        self._biased_players.clear()
+        self._bias = None
         self._cache.clear()
 
     def _forget_steps(self) -> None:
-        self._player.forget()
-        self._drawing_player.forget()
+        for player in self._players.values():
+            player.forget()
+        self._forget_biased_steps()
+
+    def _forget_biased_steps(self) -> None:
+        for player in self._biased_players.values():
+            player.forget()
 
 
-def _choose_first(seat: _Seat, logits: Tensor) -> int:
-    """Choose a row's first token from logits, shape [1, V]."""
+def _make_first_pick(seat: _Seat, device: torch.device) -> Callable[[Tensor], Tensor]:
+    """Say how a row's first token is chosen from logits, shape [1, V]."""
     if not seat.is_drawn:
-        return int(logits.argmax(-1))
-    chances = torch.tensor([seat.draw(1)], device=logits.device)
-    return int(draw_tokens(logits, torch.full_like(chances, seat.row.temperature), chances))
+        return lambda logits: logits.argmax(-1, keepdim=True)
+    chances = torch.tensor([seat.draw(1)], device=device)
+    return partial(draw_tokens, temperatures=torch.full_like(chances, seat.row.temperature), uniforms=chances)
 
 
 def _to_decoded(seat: _Seat) -> DecodedRow:
@@ -237,4 +279,11 @@ def _to_decoded(seat: _Seat) -> DecodedRow:
         n_kept=seat.cells.count_kept(n_logical),
         n_logical=n_logical,
     )
-    return DecodedRow(row.key, tuple(seat.tokens), stopped=seat.stopped, halted=seat.halted, stats=stats)
+    return DecodedRow(
+        row.key,
+        tuple(seat.tokens),
+        stopped=seat.stopped,
+        halted=seat.halted,
+        stats=stats,
+        changed=tuple(seat.changed),
+    )

@@ -9,9 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from murmur_cli.bias.hits import HitFinder
 from murmur_cli.decode.coverage import clip_speech, count_speech, find_unread, split_at_pause, trim_to_speech
+from murmur_cli.decode.heard import MarkedText
 from murmur_cli.decode.part_reading import PartReading, to_gap, to_span
-from murmur_cli.types import DecodeError, HypGap, Hypothesis, Span
+from murmur_cli.types import DecodeError, HypGap, Hypothesis, KeywordHit, Span
 
 __all__ = ["Attempt", "ChunkReading"]
 
@@ -62,13 +64,23 @@ class ChunkReading:
         speech: Where somebody speaks in it, in samples from its start.
         sample_rate: Of these samples.
         seed: For this chunk, the same in every run.
+        finder: Of the keywords that are listened for.
     """
 
-    def __init__(self, n_samples: int, speech: Sequence[Span], *, sample_rate: int, seed: int) -> None:
+    def __init__(
+        self,
+        n_samples: int,
+        speech: Sequence[Span],
+        *,
+        sample_rate: int,
+        seed: int,
+        finder: HitFinder | None = None,
+    ) -> None:
         self._speech = clip_speech(speech, Span(0, n_samples))
         self._sample_rate = sample_rate
         self._n_missed, self._n_edge = (round(seconds * sample_rate) for seconds in (_MISSED_S, _EDGE_S))
         self._seed = seed
+        self._finder = finder
         self._parts: list[PartReading] = []
         self._given_up: dict[int, Span] = {}  # what is left of a part, by its number
         self._waiting: list[Attempt] = []
@@ -91,12 +103,12 @@ class ChunkReading:
         """Attempts that were asked for beside the first."""
         return self._n_asked - 1
 
-    def take(self, attempt: Attempt, text: str, *, stopped: bool, halted: str | None) -> list[Attempt]:
+    def take(self, attempt: Attempt, written: MarkedText, *, stopped: bool, halted: str | None) -> list[Attempt]:
         """Take in what was written, and say what else is to be decoded, in any order.
 
         Args:
             attempt: The one that was decoded.
-            text: What the model wrote behind the prefix, without control tokens.
+            written: What the model wrote behind the prefix, without control tokens.
             stopped: It came to an end by itself.
             halted: Why it was ended, if it was. Without either, it had all its tokens.
 
@@ -105,8 +117,9 @@ class ChunkReading:
         """
         self._waiting.remove(attempt)
         part = self._parts[attempt.part]
+        text = written.text
         detail = f"{len(text)} characters, at the end {text[-_MOST_QUOTED:]!r}"
-        part.take(text, None if stopped else DecodeError(halted or _ENDLESS, detail))
+        part.take(written, None if stopped else DecodeError(halted or _ENDLESS, detail))
         asked: list[Attempt] = []
         if part.failure is not None and (rest := self._find_rest(part)) is not None:
             asked = self._try_again(part, rest) if part.number == 0 else []
@@ -139,7 +152,14 @@ class ChunkReading:
         return Hypothesis(
             segments=tuple(sorted(segments, key=lambda segment: segment.start)),
             gaps=tuple(sorted(dict.fromkeys(gaps), key=lambda gap: (gap.start, gap.end))),
+            hits=self._find_hits(),
         )
+
+    def _find_hits(self) -> tuple[KeywordHit, ...]:
+        if self._finder is None:
+            return ()
+        hits = [hit for part in self._parts for hit in part.iter_hits(self._finder)]
+        return tuple(sorted(dict.fromkeys(hits), key=lambda hit: (hit.start, hit.end)))
 
     # --- what is tried
 

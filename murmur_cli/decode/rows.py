@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from murmur_cli.decode.bias_filter import RowBias
 from murmur_cli.decode.watch import Watcher
 
 __all__ = ["DecodedRow", "Row", "RowStats"]
@@ -21,7 +22,8 @@ class Row:
     it is called once a slot is free, for one row at a time, so that the audio of no other is encoded yet.
     ``watcher`` may forget positions and end the row early. If it forgets so much that the row never holds more
     than ``most_cells`` at once, the row gets no more room; None: room for everything. With a ``temperature``
-    above 0, tokens are drawn, and ``seed`` says how they fall; at 0 the likeliest is taken.
+    above 0, tokens are drawn, and ``seed`` says how they fall; at 0 the likeliest is taken. ``bias`` is what it
+    listens for.
 
     Raises:
         ValueError: There is no prompt, or no token may be written, or there is no room for the prompt.
@@ -35,6 +37,7 @@ class Row:
     most_cells: int | None = None
     temperature: float = 0.0
     seed: int = 0
+    bias: RowBias | None = None
 
     def __post_init__(self) -> None:
         if self.n_prompt < 1 or self.max_tokens < 1:
@@ -72,7 +75,8 @@ class DecodedRow:
     """What was written for a row, without the token that ends it.
 
     ``stopped`` tells that this token came. Otherwise ``halted`` is the reason that the row's watcher gave,
-    or None if all its tokens are used up.
+    or None if all its tokens are used up. ``changed`` tells of every token whether its list had a hand in it; it
+    is empty for a row without one.
     """
 
     key: int
@@ -80,3 +84,4 @@ class DecodedRow:
     stopped: bool
     halted: str | None
     stats: RowStats
+    changed: tuple[bool, ...] = ()

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
+from murmur_cli.decode.bias_filter import BiasFilter
 from murmur_cli.decode.cells import TRASH
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.draw import draw_tokens
@@ -35,13 +36,14 @@ class StepState:
         self.at = torch.zeros(1, dtype=torch.int64, device=device)  # steps done in this block
         self.cells = torch.full((n_slots, N_STEPS), TRASH, device=device)  # where each step writes
         self.written = torch.zeros_like(self.cells)  # what each step wrote
+        self.changed = torch.zeros_like(self.cells, dtype=torch.bool)  # whether a list had a hand in that
         self.temperatures = torch.zeros((n_slots, 1), device=device)
         self.uniforms = torch.zeros((n_slots, N_STEPS), device=device)  # what each step draws by
 
     @property
     def tensors(self) -> tuple[Tensor, ...]:
         """All that a step changes here."""
-        return self.tokens, self.positions, self.at, self.written
+        return self.tokens, self.positions, self.at, self.written, self.changed
 
     def seat(self, slot: int, token: int, position: int, *, temperature: float) -> None:
         """Let a slot go on with a token at a position."""
@@ -61,8 +63,15 @@ class StepState:
         written: list[list[int]] = self.written[:, :n_steps].tolist()
         return written
 
+    def read_changed(self, n_steps: int) -> list[list[bool]]:
+        """Fetch where lists had a hand in the first steps of the block, for every slot."""
+        changed: list[list[bool]] = self.changed[:, :n_steps].tolist()
+        return changed
 
-def run_step(decoder: Decoder, cache: SlotCache, state: StepState, *, draws: bool = False) -> None:
+
+def run_step(
+    decoder: Decoder, cache: SlotCache, state: StepState, *, draws: bool = False, bias: BiasFilter | None = None
+) -> None:
     """Read one token of every slot and choose the next.
 
     Args:
@@ -71,14 +80,23 @@ def run_step(decoder: Decoder, cache: SlotCache, state: StepState, *, draws: boo
         state: What it reads, and where it writes.
         draws: Draw the tokens of those slots that have a temperature; else take the likeliest everywhere, which costs
             much less than to sort a vocabulary.
+        bias: The lists of those slots that have one; None: no slot has.
     """
     mask = cache.hold(state.cells.index_select(1, state.at), state.positions)
     hidden = decoder.read(decoder.embed(state.tokens), positions=state.positions, mask=mask, cache=cache)
     logits = decoder.to_logits(hidden[:, -1])
-    if draws:
-        state.tokens.copy_(draw_tokens(logits, state.temperatures, state.uniforms.index_select(1, state.at)))
+
+    def pick(logits: Tensor) -> Tensor:
+        if draws:
+            return draw_tokens(logits, state.temperatures, state.uniforms.index_select(1, state.at))
+        return logits.argmax(-1, keepdim=True)
+
+    if bias is None:
+        state.tokens.copy_(pick(logits))
     else:
-        state.tokens.copy_(logits.argmax(-1, keepdim=True))
+        state.tokens.copy_(bias.choose(logits, pick))
+        bias.read(state.tokens)
+        state.changed.index_copy_(1, state.at, bias.changed)
     state.written.index_copy_(1, state.at, state.tokens)
     state.positions.add_(1)
     state.at.add_(1)

@@ -14,6 +14,7 @@ from oracles.parse import unescape_plainly
 
 from murmur_cli.decode.coverage import find_unread, split_at_pause, trim_to_speech
 from murmur_cli.decode.entries import Entry, iter_entries
+from murmur_cli.decode.heard import MarkedText
 from murmur_cli.decode.rescue import Attempt, ChunkReading
 from murmur_cli.types import DecodeError, Hypothesis, Span
 
@@ -101,7 +102,7 @@ def read(script: list[Written], speech: list[Span], *, takes_last: bool = False)
         attempt = waiting.pop(-1 if takes_last else 0)
         written = script[min(attempt.seed, len(script) - 1)]
         asked[attempt] = written
-        waiting += reading.take(attempt, written.text, stopped=written.stopped, halted=written.halted)
+        waiting += reading.take(attempt, MarkedText(written.text), stopped=written.stopped, halted=written.halted)
         assert len(asked) + len(waiting) <= MOST_ATTEMPTS
     return Read(reading.finish(), asked)
 

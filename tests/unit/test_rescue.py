@@ -9,6 +9,7 @@ import pytest
 from answer_texts import write_answer, write_entry
 from scripted_chunk import RATE, Line, Outcome, hear, read_chunk, to_speech, write_line, write_well
 
+from murmur_cli.decode.heard import MarkedText
 from murmur_cli.decode.parse import parse_answer
 from murmur_cli.decode.rescue import Attempt, ChunkReading
 from murmur_cli.types import DecodeError, HypGap, Hypothesis, Span
@@ -321,10 +322,10 @@ def test_only_what_was_asked_for_is_taken_and_only_once() -> None:
     first = reading.first()
     with pytest.raises(ValueError, match="1 attempts"):
         reading.finish()
-    assert reading.take(first, write_answer([write_entry(0, 1, "yes")]), stopped=True, halted=None) == []
+    assert reading.take(first, MarkedText(write_answer([write_entry(0, 1, "yes")])), stopped=True, halted=None) == []
     assert reading.is_done
     with pytest.raises(ValueError, match="not in list"):
-        reading.take(first, "[]", stopped=True, halted=None)
+        reading.take(first, MarkedText("[]"), stopped=True, halted=None)
 
 
 def test_a_gap_that_is_known_is_told_once() -> None:

@@ -51,6 +51,7 @@ class Checkpoint:
     """A VibeVoice that is ready to run.
 
     Attributes:
+        folder: Where it is.
         network: The transformers model, in evaluation mode, with sdpa attention.
         vocabulary: Its tokens.
         size: What its memory depends on.
@@ -58,6 +59,7 @@ class Checkpoint:
         dtype: What it computes in.
     """
 
+    folder: Path
     network: Network
     vocabulary: Vocabulary
     size: ModelSize
@@ -113,7 +115,7 @@ def load_checkpoint(blueprint: Blueprint, *, device: torch.device, dtype: torch.
     network = make_outline(_state_tokens(blueprint.layout, blueprint.vocabulary), where=blueprint.layout.path)
     with _naming_memory(device):
         fill(network, _iter_parameters(blueprint, device), device=device, dtype=dtype)
-    return Checkpoint(network, blueprint.vocabulary, blueprint.size, device, dtype)
+    return Checkpoint(blueprint.folder, network, blueprint.vocabulary, blueprint.size, device, dtype)
 
 
 def _iter_parameters(blueprint: Blueprint, device: torch.device) -> Iterator[tuple[str, Tensor]]:

@@ -15,8 +15,11 @@ import torch
 from torch import Tensor
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
+from murmur_cli.bias.hits import HitFinder
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.eviction import EvictionOptions, EvictionWatcher, RowLayout, most_cells
+from murmur_cli.decode.gate import build_json_gate
+from murmur_cli.decode.heard import mark_text
 from murmur_cli.decode.loop import decode_rows
 from murmur_cli.decode.rescue import Attempt
 from murmur_cli.decode.rows import Row
@@ -31,6 +34,7 @@ from murmur_cli.models.heap import give_back_freed
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, choose_dtype, inspect_checkpoint, load_checkpoint
 from murmur_cli.models.vibevoice.features import embed_prompt, encode_audio, find_gain, seed_noise
 from murmur_cli.models.vibevoice.frames import FRAME_SAMPLES, SAMPLE_RATE
+from murmur_cli.models.vibevoice.keywords import KeywordLists
 from murmur_cli.models.vibevoice.memory import measure_free, refuse_slow
 from murmur_cli.models.vibevoice.plan import plan_rows
 from murmur_cli.models.vibevoice.prompt import Prompt, build_prompt, check_wishes, make_extra_info, strip_control_tokens
@@ -130,6 +134,7 @@ class VibeVoiceEngine:
         self._on_note = on_note
         network = checkpoint.network
         self._decoder = Decoder(network.model.language_model, network.lm_head)
+        self._keywords = KeywordLists(checkpoint, build_json_gate)
 
     @property
     def sample_rate(self) -> int:
@@ -144,7 +149,7 @@ class VibeVoiceEngine:
     @property
     def extras(self) -> Extras:
         """It does all but tell the times of words."""
-        return Extras(context=True, acoustic_noise=True, batch_size=True, evict=True, stats=True)
+        return Extras(context=True, acoustic_noise=True, batch_size=True, evict=True, stats=True, bias=True)
 
     def resolve_language(self, language: str) -> str:
         """Turn a language's code or English name into its code; which of them the model speaks is not known.
@@ -164,7 +169,7 @@ class VibeVoiceEngine:
         Raises:
             DeviceError: The device is out of memory, with half as many chunks side by side, too.
         """
-        queue = RowQueue(jobs, self._to_row)
+        queue = RowQueue(jobs, self._to_row, self._find_keywords)
         n_slots, is_done = self._batch_size, False
         while not is_done:
             try:
@@ -181,7 +186,7 @@ class VibeVoiceEngine:
     def _decode(self, queue: RowQueue, *, n_slots: int) -> Iterator[Answer]:
         vocabulary = self._checkpoint.vocabulary
         for row in decode_rows(queue, self._decoder, n_slots=n_slots, stop_token=vocabulary.end):
-            answer = queue.take(row, vocabulary.decode(row.tokens))
+            answer = queue.take(row, mark_text(vocabulary.decode, row.tokens, row.changed))
             if answer is not None:
                 yield answer
 
@@ -203,7 +208,11 @@ class VibeVoiceEngine:
             most_cells=most_cells(self._eviction, layout, n_steps=N_STEPS, n_prefix=len(prefix)),
             temperature=attempt.temperature,
             seed=attempt.seed,
+            bias=None if job.bias is None else self._keywords.listen(job.bias, written=prefix),
         )
+
+    def _find_keywords(self, job: Job) -> HitFinder | None:
+        return None if job.bias is None else self._keywords.find(job.bias)
 
     def _embed(self, job: Job, attempt: Attempt, prompt: Prompt, prefix: Sequence[int]) -> Tensor:
         """Make what the language model reads: the prompt with its audio, and what is put before the answer."""

@@ -13,8 +13,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from murmur_cli.decode.bias_filter import RowBias
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.growing import GrowingCache
+from murmur_cli.models.vibevoice.live_bias import LiveBias
 from murmur_cli.models.vibevoice.overrun import cut_overrun, is_overrun
 from murmur_cli.models.vibevoice.vocabulary import Vocabulary
 
@@ -25,10 +27,14 @@ _LOST = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class ChunkText:
-    """What was written for a chunk, and why there is no more of it; None: it is whole."""
+    """What was written for a chunk, and why there is no more of it; None: it is whole.
+
+    ``changed`` tells of every token whether a list had a hand in it; it is empty if there is none.
+    """
 
     tokens: tuple[int, ...]
     fault: str | None = None
+    changed: tuple[bool, ...] = ()
 
 
 class Interleaver:
@@ -53,6 +59,7 @@ class Interleaver:
         self._pending = list(prompt)
         self._n_prompt = len(self._pending)
         self._cache = GrowingCache(decoder.cache_shape, device=decoder.device)
+        self._bias = LiveBias(decoder.device)
 
     @property
     def n_positions(self) -> int:
@@ -76,11 +83,15 @@ class Interleaver:
         tokens = self._write(hidden)
         kept, fault = cut_overrun(tokens, seconds=self._seconds)
         if fault is None:
-            return ChunkText(tuple(tokens))
+            return ChunkText(tuple(tokens), changed=self._bias.end_chunk(tokens, is_cut=False))
         kept = self._drop_split(kept)
         self._cache.crop(n_before)
         self._pending = [*kept, self._chunk_end]
-        return ChunkText(tuple(kept), fault)
+        return ChunkText(tuple(kept), fault, self._bias.end_chunk(kept, is_cut=True))
+
+    def listen(self, bias: RowBias | None) -> None:
+        """Listen for something else from here on."""
+        self._bias.listen(bias)
 
     @torch.no_grad()
     def begin_again(self, chunks: Sequence[tuple[Tensor, Sequence[int]]]) -> None:
@@ -107,8 +118,10 @@ class Interleaver:
 
     def _write(self, hidden: Tensor) -> list[int]:
         tokens: list[int] = []
+        self._bias.begin_chunk()
         while (token := self._choose(hidden)) not in self._stops:
             tokens.append(token)
+            self._bias.read(token)
             if is_overrun(tokens, seconds=self._seconds):
                 break
             hidden = self._feed(self._embed([token]))
@@ -120,7 +133,7 @@ class Interleaver:
         return self._decoder.read(embedded, positions=positions, mask=mask, cache=self._cache)[:, -1]
 
     def _choose(self, hidden: Tensor) -> int:
-        return int(self._decoder.to_logits(hidden).argmax())
+        return self._bias.choose(self._decoder.to_logits(hidden))
 
     def _embed(self, tokens: Sequence[int]) -> Tensor:
         return self._decoder.embed(torch.tensor([tokens], device=self._decoder.device))

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from murmur_cli.bias.hits import HitFinder
+from murmur_cli.decode.heard import MarkedText
 from murmur_cli.decode.rescue import Attempt, ChunkReading
 from murmur_cli.decode.rows import DecodedRow, Row, RowStats
 from murmur_cli.engine import Answer, ChunkStats, Job
@@ -38,11 +40,18 @@ class RowQueue:
     Args:
         jobs: New chunks, pulled one by one.
         make_row: Makes the row with a key, for an attempt at a job.
+        find_keywords: Gives what finds the keywords of a job, if it has any.
     """
 
-    def __init__(self, jobs: Iterable[Job], make_row: Callable[[int, Job, Attempt], Row]) -> None:
+    def __init__(
+        self,
+        jobs: Iterable[Job],
+        make_row: Callable[[int, Job, Attempt], Row],
+        find_keywords: Callable[[Job], HitFinder | None],
+    ) -> None:
         self._jobs = iter(jobs)
         self._make_row = make_row
+        self._find_keywords = find_keywords
         self._waiting: deque[tuple[_Task, Attempt]] = deque()
         self._under_way: dict[int, tuple[_Task, Attempt]] = {}
         self._n_rows = 0
@@ -53,27 +62,28 @@ class RowQueue:
     def __next__(self) -> Row:
         """Give the next row; what went wrong before goes first."""
         if not self._waiting:
-            task = _open_task(next(self._jobs))
+            job = next(self._jobs)
+            task = _open_task(job, self._find_keywords(job))
             self._waiting.append((task, task.reading.first()))
         key, (task, attempt) = self._n_rows, self._waiting.popleft()
         self._n_rows += 1
         self._under_way[key] = (task, attempt)
         return self._make_row(key, task.job, attempt)
 
-    def take(self, row: DecodedRow, text: str) -> Answer | None:
+    def take(self, row: DecodedRow, written: MarkedText) -> Answer | None:
         """Take in a decoded row.
 
         Args:
             row: One that was given out.
-            text: What its tokens say.
+            written: What its tokens say.
 
         Returns:
             The answer to its chunk; None if something of that is left to try.
         """
         task, attempt = self._under_way.pop(row.key)
         task.costs.append(row.stats)
-        text = f"{NEXT_ENTRY}{text}" if attempt.prefix else text
-        asked = task.reading.take(attempt, text, stopped=row.stopped, halted=row.halted)
+        written = written.put_behind(NEXT_ENTRY) if attempt.prefix else written
+        asked = task.reading.take(attempt, written, stopped=row.stopped, halted=row.halted)
         self._waiting.extend((task, each) for each in asked)
         if not task.reading.is_done:
             return None
@@ -86,11 +96,12 @@ class RowQueue:
         self._under_way.clear()
 
 
-def _open_task(job: Job) -> _Task:
+def _open_task(job: Job, finder: HitFinder | None) -> _Task:
     start = job.chunk.span.start
     speech = [Span(span.start - start, span.end - start) for span in job.chunk.speech]
     # The place of a chunk is the same in every run, so what is drawn for it is, too.
-    return _Task(job, ChunkReading(len(job.samples), speech, sample_rate=SAMPLE_RATE, seed=start))
+    reading = ChunkReading(len(job.samples), speech, sample_rate=SAMPLE_RATE, seed=start, finder=finder)
+    return _Task(job, reading)
 
 
 def _add_up(costs: Sequence[RowStats], *, n_retries: int) -> ChunkStats:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from murmur_cli.decode.bias_filter import RowBias
 from murmur_cli.decode.rollover import ChunkNote, Rollover, Turn
 from murmur_cli.models.vibevoice.interleave import Interleaver
 from murmur_cli.models.vibevoice.prompt import strip_control_tokens
@@ -25,10 +26,15 @@ _LOST = "\ufffd"
 
 @dataclass(frozen=True, slots=True)
 class ReadChunk:
-    """The text that is settled with a chunk, and why there is no more of it; None: it is whole."""
+    """The text that is settled with a chunk, and why there is no more of it; None: it is whole.
+
+    ``tokens`` are what was written for it, ``changed`` where a list had a hand in that, see ``ChunkText``.
+    """
 
     pieces: tuple[StreamPiece, ...]
     fault: str | None
+    tokens: tuple[int, ...] = ()
+    changed: tuple[bool, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,7 +92,11 @@ class RollingContext:
             features.cpu(), answer.tokens, self._vocabulary.decode_text(answer.tokens), before, self._text.speaker
         )
         self._remember(heard, pieces, is_silent=is_silent, is_cut=answer.fault is not None)
-        return ReadChunk(tuple(pieces), answer.fault)
+        return ReadChunk(tuple(pieces), answer.fault, answer.tokens, answer.changed)
+
+    def listen(self, bias: RowBias | None) -> None:
+        """Listen for something else from here on; a new context is no reason to."""
+        self._context.listen(bias)
 
     def finish(self) -> list[StreamPiece]:
         """Give what was held back of the text."""

@@ -15,6 +15,7 @@ import torch
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
 from murmur_cli.decode.decoder import Decoder
+from murmur_cli.decode.gate import build_line_gate
 from murmur_cli.decode.rollover import Rollover
 from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError
@@ -24,6 +25,8 @@ from murmur_cli.models.vibevoice.features import encode_audio
 from murmur_cli.models.vibevoice.frames import SAMPLE_RATE
 from murmur_cli.models.vibevoice.geometry import Geometry, read_geometry
 from murmur_cli.models.vibevoice.interleave import Interleaver
+from murmur_cli.models.vibevoice.keywords import KeywordLists
+from murmur_cli.models.vibevoice.live_hits import LiveHits
 from murmur_cli.models.vibevoice.memory import measure_free, refuse_slow
 from murmur_cli.models.vibevoice.prompt import check_wishes, encode_stream_prompt, make_extra_info, strip_control_tokens
 from murmur_cli.models.vibevoice.rolling import RollingContext
@@ -125,8 +128,8 @@ class VibeVoiceStreamEngine:
 
     @property
     def extras(self) -> Extras:
-        """It reads a text beforehand, and its context grows."""
-        return Extras(context=True, context_minutes=True)
+        """It reads a text beforehand, its context grows, and it listens for keywords."""
+        return Extras(context=True, context_minutes=True, bias=True)
 
     @contextmanager
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[VibeVoiceStream]:
@@ -135,7 +138,6 @@ class VibeVoiceStreamEngine:
         Raises:
             UsageError: There is no such language, or the context is too short for this model.
         """
-        del bias  # keywords: still to come
         check_wishes(options.context, language=options.language, on_note=self._on_note)
         vocabulary = self._checkpoint.vocabulary
         interleaver = Interleaver(
@@ -149,7 +151,9 @@ class VibeVoiceStreamEngine:
         context = RollingContext(interleaver, vocabulary, rollover)
         gate = None if self._vad is None else SilenceGate(self._vad)
         try:
-            yield VibeVoiceStream(self._checkpoint, self._geometry, context, gate)
+            stream = VibeVoiceStream(self._checkpoint, self._geometry, context, gate)
+            stream.rebias(bias)
+            yield stream
         finally:
             context.close()
 
@@ -178,6 +182,8 @@ class VibeVoiceStream:
         self._context = context
         self._gate = gate
         self._windows = WindowCutter(geometry, n_before=GATE_SAMPLES)
+        self._keywords = KeywordLists(checkpoint, build_line_gate)
+        self._hits = LiveHits(checkpoint.vocabulary.decode_text)
         self._end = 0.0  # of the newest chunk, in seconds
 
     @property
@@ -207,7 +213,8 @@ class VibeVoiceStream:
 
     def rebias(self, bias: Bias | None) -> None:
         """Listen for something else from here on."""
-        del bias
+        self._context.listen(None if bias is None else self._keywords.listen(bias))
+        self._hits.listen(None if bias is None else self._keywords.find(bias))
 
     def finish(self) -> StreamUpdate:
         """Commit the chunks that have begun, with silence behind them, and what was held back of the text.
@@ -217,7 +224,7 @@ class VibeVoiceStream:
         """
         windows = list(self._windows.finish())
         if not windows:  # the last chunk is committed: nothing of its time is left
-            return StreamUpdate(tuple(_place(self._context.finish(), self._end, self._end)))
+            return StreamUpdate(tuple(self._hits.place(_place(self._context.finish(), self._end, self._end))))
         return _join([self._decode(window, is_last=window is windows[-1]) for window in windows])
 
     def _decode(self, window: Window, *, is_last: bool = False) -> StreamUpdate:
@@ -235,7 +242,8 @@ class VibeVoiceStream:
             ) from error
         gaps = () if answer.fault is None else (Gap(start, end, answer.fault),)
         pieces = [*answer.pieces, *(self._context.finish() if is_last else ())]
-        return StreamUpdate(tuple(_place(pieces, start, end)), gaps)
+        self._hits.read(answer.tokens, answer.changed)
+        return StreamUpdate(tuple(self._hits.place(_place(pieces, start, end))), gaps)
 
 
 def _join(updates: Sequence[StreamUpdate]) -> StreamUpdate:
