@@ -20,7 +20,7 @@ from murmur_cli.options import BatchOptions, ChunkOptions, DecodeOptions
 from murmur_cli.speech.vad import Vad
 from murmur_cli.types import Chunk, RecordingId, Transcript
 
-__all__ = ["Recognition", "join_text", "recognise"]
+__all__ = ["Recognition", "iter_recordings", "join_text", "recognise"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def recognise(
     """
     options = BatchOptions(chunk=ChunkOptions(max_chunk_s=max_chunk_s), decode=DecodeOptions(language=language))
     cpu, wall = time.process_time(), time.perf_counter()
-    recordings, counter = _iter_recordings(paths, sample_rate=engine.sample_rate), _Counter()
+    recordings, counter = iter_recordings(paths, sample_rate=engine.sample_rate), _Counter()
     transcripts = list(
         transcribe_all(recordings, engine, listeners=Listeners(vad, speaker_models), options=options, observer=counter)
     )
@@ -85,7 +85,8 @@ def join_text(transcript: Transcript) -> str:
     return " ".join(segment.text for segment in transcript.segments)
 
 
-def _iter_recordings(paths: Sequence[Path], *, sample_rate: int) -> Iterator[Recording]:
+def iter_recordings(paths: Sequence[Path], *, sample_rate: int) -> Iterator[Recording]:
+    """Open recordings one by one, numbered in their order."""
     for index, path in enumerate(paths):
         yield open_recording(str(path), recording_id=RecordingId(index), sample_rate=sample_rate)
 

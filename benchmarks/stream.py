@@ -27,10 +27,10 @@ from scoring import WordErrors, count_errors, load_call
 from sessions import DATA_DIR
 
 from murmur_cli.audio.live import LiveSource
-from murmur_cli.engine import Extras, StreamDecoder, StreamEngine, StreamUpdate
+from murmur_cli.engine import Bias, Extras, StreamDecoder, StreamEngine, StreamUpdate
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, StreamOptions, VadOptions
-from murmur_cli.stream import transcribe_live
+from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.events import Committed, Missing
 from murmur_cli.transcript.growing import GrowingFile
 from murmur_cli.transcript.live import make_writer
@@ -94,8 +94,8 @@ class _Watched:
         return self._engine.extras
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[StreamDecoder]:
-        with self._engine.open(options) as self._decoder:
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[StreamDecoder]:
+        with self._engine.open(options, bias=bias) as self._decoder:
             yield self
 
     def push(self, samples: Samples) -> StreamUpdate:
@@ -148,7 +148,7 @@ def measure_live(path: Path, reference: str, engine: StreamEngine, *, is_realtim
             _Watched(engine, costs),
             options=options,
             recorder=None,
-            is_stopped=lambda: False,
+            wishes=Wishes(lambda: False),
             on_note=lambda _: None,
         )
     )
@@ -177,7 +177,7 @@ def measure_endless(hours: float) -> Endless:
         places = [stack.enter_context(GrowingFile(Path(folder) / f"session.{name}")) for name in LIVE_FORMATS]
         writers = [make_writer(name, place) for name, place in zip(LIVE_FORMATS, places, strict=True)]
         for event in transcribe_live(
-            source, engine, options=options, recorder=None, is_stopped=lambda: False, on_note=lambda _: None
+            source, engine, options=options, recorder=None, wishes=Wishes(lambda: False), on_note=lambda _: None
         ):
             for writer in writers:
                 writer.write(event)

@@ -51,7 +51,7 @@ function _shtab_murmur_using
 end
 
 set -g _shtab_murmur_commands batch stream convert score bias 'bias compile' 'bias test' 'bias tune' 'bias cache' models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
-set -g _shtab_murmur_opts_with_value --acoustic-noise --audio-stream --batch-size --bias --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --end --enrol --evict --exclude --files-from --format --include --input-channels --input-format --input-rate --journal-dir --language --max-chunk-s --max-cps --max-duration --max-line-width --max-lines --max-speakers --metric --microphone --min-duration --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --output-template --progress --save-audio --speaker-names --speakers --speech-pad-ms --start --stats --step --vad-threshold -f -o
+set -g _shtab_murmur_opts_with_value --acoustic-noise --audio-stream --batch-size --bias --bias-display --bias-map --bias-strength --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --end --enrol --evict --exclude --files-from --format --include --input-channels --input-format --input-rate --journal-dir --language --max-chunk-s --max-cps --max-duration --max-line-width --max-lines --max-speakers --metric --microphone --min-duration --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --output-template --phrase --progress --save-audio --speaker-names --speakers --speech-pad-ms --start --stats --step --vad-threshold -f -o
 
 complete -c murmur -e
 complete -c murmur -f
@@ -91,6 +91,11 @@ complete -c murmur -n '_shtab_murmur_using batch' -l evict -x -d 'What is forgot
 complete -c murmur -n '_shtab_murmur_using batch' -l language -x -d 'Spoken language, such as en. Detected when not given.'
 complete -c murmur -n '_shtab_murmur_using batch' -l context -x -d 'What the model should know: names, topic; @FILE reads it from a file.'
 complete -c murmur -n '_shtab_murmur_using batch' -l acoustic-noise -x -d 'Add noise to what the model hears, as its authors do, from this seed.'
+complete -c murmur -n '_shtab_murmur_using batch' -l bias -xka "(__fish_complete_path (commandline -ct))" -d 'Listen for the keywords in this list: txt, jsonl, csv or mbias. Can be given several times.'
+complete -c murmur -n '_shtab_murmur_using batch' -l phrase -x -d 'Listen for this, written as in a line of a list. Can be given several times.'
+complete -c murmur -n '_shtab_murmur_using batch' -l bias-strength -x -d 'How eagerly: low, medium, high, or by how many nats a keyword may be raised. Default: medium.'
+complete -c murmur -n '_shtab_murmur_using batch' -l bias-display -x -d 'Whose spelling of a keyword is written: model or list. Default: model.'
+complete -c murmur -n '_shtab_murmur_using batch' -l bias-map -xka "(__fish_complete_path (commandline -ct))" -d 'Lists of single recordings, beside those of all: lines {"path": "a.wav", "lists": ["a.txt"]}; names are looked for from the file'"'"'s folder on.'
 complete -c murmur -n '_shtab_murmur_using batch' -l offline -d 'Use no network.'
 complete -c murmur -n '_shtab_murmur_using batch' -l force -d 'Run a model even where it is too slow to be of use.'
 complete -c murmur -n '_shtab_murmur_using batch' -l speakers -x -d 'auto, none, or how many there are. Default: auto.'
@@ -137,6 +142,10 @@ complete -c murmur -n '_shtab_murmur_using stream' -l dtype -xka "auto float32 b
 complete -c murmur -n '_shtab_murmur_using stream' -l language -x -d 'Spoken language, such as en. Detected when not given.'
 complete -c murmur -n '_shtab_murmur_using stream' -l context -x -d 'What the model should know: names, topic; @FILE reads it from a file.'
 complete -c murmur -n '_shtab_murmur_using stream' -l context-minutes -x -d 'What a model that hears live audio has before it at most; older things go, speakers stay. Default: 6.'
+complete -c murmur -n '_shtab_murmur_using stream' -l bias -xka "(__fish_complete_path (commandline -ct))" -d 'Listen for the keywords in this list: txt, jsonl, csv or mbias. Can be given several times.'
+complete -c murmur -n '_shtab_murmur_using stream' -l phrase -x -d 'Listen for this, written as in a line of a list. Can be given several times.'
+complete -c murmur -n '_shtab_murmur_using stream' -l bias-strength -x -d 'How eagerly: low, medium, high, or by how many nats a keyword may be raised. Default: medium.'
+complete -c murmur -n '_shtab_murmur_using stream' -l bias-display -x -d 'Whose spelling of a keyword is written: model or list. Default: model.'
 complete -c murmur -n '_shtab_murmur_using stream' -l offline -d 'Use no network.'
 complete -c murmur -n '_shtab_murmur_using stream' -l force -d 'Run a model even where it is too slow to be of use.'
 complete -c murmur -n '_shtab_murmur_using stream' -l color -xka "auto always never" -d 'Colour on stderr: auto, always, never. Default: auto.'

@@ -17,7 +17,7 @@ import numpy as np
 
 from murmur_cli.audio.levels import measure_level
 from murmur_cli.audio.source import Recording
-from murmur_cli.engine import Answer, Engine, Job
+from murmur_cli.engine import Answer, Bias, Engine, Job
 from murmur_cli.errors import MurmurError
 from murmur_cli.finish import finish_recording, needs_diarization
 from murmur_cli.journal.part import PartJournal
@@ -55,13 +55,15 @@ class Observer(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Listeners:
-    """What hears a recording beside the engine: where speech is, and who speaks.
+    """What hears a recording beside the engine: where speech is, and who speaks; and what the engine listens for.
 
-    ``speakers`` None leaves speakers as the engine names them.
+    ``speakers`` None leaves speakers as the engine names them. ``bias_of`` gives the keywords of a recording by its
+    name.
     """
 
     vad: Vad
     speakers: SpeakerModels | None
+    bias_of: Callable[[str], Bias | None] = lambda _: None
 
 
 @dataclass(slots=True)
@@ -153,6 +155,7 @@ class _Run:
         self._engine = engine
         self._vad = listeners.vad
         self._speaker_models = listeners.speakers
+        self._bias_of = listeners.bias_of
         self._options = options
         self._observer = observer
         self._journal_of = journal_of
@@ -186,6 +189,7 @@ class _Run:
             level=work.plan.level,
             language=work.plan.language,
             context=self._options.decode.context,
+            bias=self._bias_of(work.recording.source),
         )
 
     def _begin(self, recording: Recording) -> _Work:
@@ -198,6 +202,7 @@ class _Run:
         elif journal.answers:
             about = f"{len(journal.answers)} of {len(plan.chunks)} chunks are there from a run that was stopped"
             self._observer.noted(recording, about)
+        bias = self._bias_of(recording.source)
         facts = RecordingFacts(
             recording_id=recording.recording_id,
             source=recording.source,
@@ -206,6 +211,7 @@ class _Run:
             language=plan.language,
             damage=recording.damage,
             provenance=self._describe(),
+            bias=None if bias is None else bias.describe(),
         )
         models, speakers = self._speaker_models, self._options.speakers
         listener = None if models is None else Listener(recording, models, speakers, journal)

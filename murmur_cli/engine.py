@@ -12,10 +12,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from murmur_cli.audio.levels import Level
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.bias.keywords import KeywordList
 from murmur_cli.errors import UsageError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import (
+    BiasUse,
     Chunk,
     DecodeError,
     EngineInfo,
@@ -40,6 +42,7 @@ __all__ = [
     "StreamEngine",
     "StreamSegment",
     "StreamUpdate",
+    "refuse_keywords",
     "require_extras",
 ]
 
@@ -69,6 +72,10 @@ class Bias:
 
     keywords: KeywordList
     margin: float
+
+    def describe(self) -> BiasUse:
+        """Say in a transcript what was listened for; nothing of it is heard yet."""
+        return BiasUse(self.keywords.sha256, self.margin, self.keywords.n_phrases)
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -135,6 +142,14 @@ class Engine(Protocol):
     @property
     def extras(self) -> Extras:
         """What it does that others do not."""
+        ...
+
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for the model.
+
+        Raises:
+            UsageError: It cannot be given any.
+        """
         ...
 
     def resolve_language(self, language: str) -> str:
@@ -258,6 +273,14 @@ class StreamEngine(Protocol):
         """What it does that others do not."""
         ...
 
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for the model.
+
+        Raises:
+            UsageError: It cannot be given any.
+        """
+        ...
+
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> AbstractContextManager[StreamDecoder]:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.
 
@@ -284,6 +307,9 @@ _EXTRAS = {
 }
 
 
+_LEAVE_OUT = "leave it out, or choose another --model"
+
+
 def require_extras(engine: Engine | StreamEngine, wanted: Extras) -> None:
     """Refuse to run where an option would do nothing.
 
@@ -292,5 +318,10 @@ def require_extras(engine: Engine | StreamEngine, wanted: Extras) -> None:
     """
     for name, (option, problem) in _EXTRAS.items():
         if getattr(wanted, name) and not getattr(engine.extras, name):
-            hint = "leave it out, or choose another --model"
-            raise UsageError(f"{engine.info.model} {problem}", where=option, hint=hint)
+            raise UsageError(f"{engine.info.model} {problem}", where=option, hint=_LEAVE_OUT)
+
+
+def refuse_keywords(info: EngineInfo) -> UsageError:
+    """Say that a model cannot be given keywords."""
+    option, problem = _EXTRAS["bias"]
+    return UsageError(f"{info.model} {problem}", where=option, hint=_LEAVE_OUT)

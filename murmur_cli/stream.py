@@ -9,23 +9,25 @@ import time
 from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from heapq import merge
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from murmur_cli.audio.backlog import Backlog, Heard, LiveInput
 from murmur_cli.audio.wav_file import GrowingWav
-from murmur_cli.engine import StreamDecoder, StreamDraft, StreamEngine, StreamSegment, StreamUpdate
+from murmur_cli.engine import Bias, StreamDecoder, StreamDraft, StreamEngine, StreamSegment, StreamUpdate
 from murmur_cli.errors import AudioError
 from murmur_cli.options import StreamOptions
-from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, SessionEnd, SessionStart
-from murmur_cli.types import Gap, Provenance, Word
+from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, Relisted, SessionEnd, SessionStart
+from murmur_cli.types import Gap, KeywordHit, Provenance, Word
 from murmur_cli.version import __version__
 
-__all__ = ["LAG_S", "LiveObserver", "transcribe_live"]
+__all__ = ["LAG_S", "LiveObserver", "Wishes", "transcribe_live"]
 
 LAG_S = 2.0
 """A chunk that is being decoded is no lag; what is more, is said."""
+
+_Part = TypeVar("_Part", Word, KeywordHit)
 
 _POLL_S = 0.2  # so soon is a wish to stop seen while nothing comes
 _LAG_EVERY_S = 5.0
@@ -33,6 +35,17 @@ _SOON_S = 0.2  # after which there may be a draft where there was none
 _SKIP_ABOVE_S, _SKIP_TO_S = 10.0, 2.0
 _MOST_ARRIVALS = 10_000  # blocks whose coming is remembered: a quarter of an hour of those of 0.1 s
 _DRAFT_SHARE = 0.5  # of the time that drafts may take: a slow machine shows fewer, and commits nearly as soon
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What is wanted of a session while it runs, asked again and again.
+
+    ``is_stopped`` tells whether to stop listening, ``bias`` what to listen for.
+    """
+
+    is_stopped: Callable[[], bool]
+    bias: Callable[[], Bias | None] = lambda: None
 
 
 class LiveObserver(Protocol):
@@ -58,7 +71,7 @@ def transcribe_live(
     *,
     options: StreamOptions,
     recorder: GrowingWav | None,
-    is_stopped: Callable[[], bool],
+    wishes: Wishes,
     observer: LiveObserver,
 ) -> Generator[LiveEvent, None, None]:
     """Transcribe a source until it ends, or somebody wants it to.
@@ -68,7 +81,7 @@ def transcribe_live(
         engine: Who understands it.
         options: What the engine is told, and what happens where it is too slow.
         recorder: Keeps what is heard.
-        is_stopped: Tells whether to stop listening; what was heard by then is still transcribed.
+        wishes: What is wanted while it runs; what was heard before a wish to stop is still transcribed.
         observer: Watches.
 
     Yields:
@@ -79,8 +92,10 @@ def transcribe_live(
         OutputError: What is heard cannot be kept.
         DeviceError: The device is out of memory.
     """
-    start = SessionStart(source.name, source.sample_rate, _describe(engine, options))
-    with Backlog(source) as backlog, engine.open(options) as decoder:
+    bias, is_stopped = wishes.bias(), wishes.is_stopped
+    use = None if bias is None else bias.describe()
+    start = SessionStart(source.name, source.sample_rate, _describe(engine, options), use)
+    with Backlog(source) as backlog, engine.open(options, bias=bias) as decoder:
         session = _Session(decoder, backlog, sample_rate=source.sample_rate, step_s=options.step)
         observer.listening(backlog)
         for heard in _listen(backlog, is_stopped):
@@ -89,6 +104,10 @@ def transcribe_live(
                 yield start
             if recorder is not None:
                 recorder.append(heard.samples)
+            wanted = wishes.bias()
+            if wanted is not None and wanted is not bias:
+                bias = wanted
+                yield session.relist(bias)
             yield from session.hear(heard)
             if options.on_lag == "skip" and not is_stopped():
                 yield from session.skip_late(recorder)
@@ -143,6 +162,11 @@ class _Session:
         if behind_s > LAG_S and now - self._said_at >= _LAG_EVERY_S:
             self._said_at = now
             yield Lag(self.heard_s, behind_s)
+
+    def relist(self, bias: Bias) -> Relisted:
+        """Listen for something else from here on."""
+        self._decoder.rebias(bias)
+        return Relisted(self.heard_s, bias.describe())
 
     def skip_late(self, recorder: GrowingWav | None) -> Iterator[LiveEvent]:
         """Leave out the oldest of what waits, where that is too much."""
@@ -206,12 +230,13 @@ class _Session:
             starts_line=segment.starts_line,
             latency=self._find_latency(end),
             heard_s=self.heard_s,
-            words=tuple(self._shift_word(word) for word in segment.words),
+            words=tuple(self._shift(word) for word in segment.words),
+            hits=tuple(self._shift(hit) for hit in segment.hits),
         )
 
-    def _shift_word(self, word: Word) -> Word:
-        start = self._to_start(word.start)
-        return replace(word, start=start, end=max(start, self._to_end(word.end)))
+    def _shift(self, part: _Part) -> _Part:
+        start = self._to_start(part.start)
+        return replace(part, start=start, end=max(start, self._to_end(part.end)))
 
     def _to_event(self, draft: StreamDraft) -> Draft:
         return Draft(max(self._last_start, self._to_start(draft.start)), draft.text, draft.speaker)

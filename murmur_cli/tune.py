@@ -12,6 +12,7 @@ from pathlib import Path
 
 from murmur_cli.audio.source import Recording, open_recordings
 from murmur_cli.batch import Listeners, transcribe_all
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.bias.keywords import KeywordList, join_lists
 from murmur_cli.bias.list_files import parse_phrase
 from murmur_cli.engine import Answer, Bias, Engine, Extras, Job
@@ -229,6 +230,9 @@ class _BiasedEngine:
     @property
     def extras(self) -> Extras:
         return self._engine.extras
+
+    def keyword_lists(self) -> ListCache:
+        return self._engine.keyword_lists()
 
     def resolve_language(self, language: str) -> str:
         return self._engine.resolve_language(language)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from murmur_cli.types import (
+    BiasUse,
     Chunk,
     EngineInfo,
     Gap,
@@ -71,6 +72,7 @@ def make_transcript(
     language: str | None = "en",
     damage: str | None = None,
     recording_id: int = 0,
+    bias: BiasUse | None = None,
 ) -> Transcript:
     return Transcript(
         recording_id=RecordingId(recording_id),
@@ -81,4 +83,5 @@ def make_transcript(
         language=language,
         damage=damage,
         provenance=PROVENANCE,
+        bias=bias,
     )

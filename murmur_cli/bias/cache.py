@@ -70,6 +70,15 @@ class ListCache:
             self._lists[sha256] = self._read(sha256) or self._build(sha256, keywords, options)
         return self._lists[sha256]
 
+    def take(self, graph: BiasList) -> None:
+        """Take a list that was compiled elsewhere, for this vocabulary."""
+        self._lists[graph.sha256] = graph
+
+    @property
+    def vocabulary(self) -> Vocabulary:
+        """That of the model."""
+        return self._vocabulary
+
     def classes(self) -> TokenClasses:
         """What a store must know of the vocabulary."""
         if self._classes is None:

@@ -7,6 +7,7 @@ from murmur_cli.cli.inputs import read_context, split_formats
 from murmur_cli.options import (
     AudioOptions,
     BatchOptions,
+    BiasOptions,
     ChunkOptions,
     DecodeOptions,
     InputOptions,
@@ -28,6 +29,7 @@ OPTIONS = (
     VadOptions,
     ChunkOptions,
     DecodeOptions,
+    BiasOptions,
     SpeakerOptions,
     OutputOptions,
     SubtitleOptions,
@@ -71,6 +73,11 @@ def batch(
     language: cli.Language = None,
     context: cli.Context = None,
     acoustic_noise: cli.AcousticNoise = None,
+    bias: cli.Bias = None,
+    phrase: cli.Phrase = None,
+    bias_strength: cli.BiasStrength = "medium",
+    bias_display: cli.BiasDisplay = "model",
+    bias_map: cli.BiasMap = None,
     offline: cli.Offline = False,
     force: cli.Force = False,
     speakers: cli.Speakers = "auto",
@@ -104,6 +111,7 @@ def batch(
       murmur batch -r recordings/ -o transcripts/
       murmur batch film.mkv --audio-stream 2 --start 1:30:00 -f srt
       ssh recorder cat call.wav | murmur batch - --channels left
+      murmur batch talk.mp3 --bias names.txt --phrase "New York City"
     """
     from murmur_cli.cli.transcribe import Reading, Writing, transcribe
 
@@ -162,8 +170,15 @@ def batch(
         input_channels=input_channels,
     )
     options = BatchOptions(audio=audio_options, vad=vad_options, chunk=chunk, decode=decode, speakers=speaker_options)
+    bias_options = BiasOptions(
+        bias=tuple(bias or ()),
+        phrase=tuple(phrase or ()),
+        bias_strength=bias_strength,
+        bias_display=bias_display,
+        bias_map=bias_map,
+    )
     return transcribe(
-        Reading([str(path) for path in paths or ()], input_options),
+        Reading([str(path) for path in paths or ()], input_options, bias_options),
         model_options,
         options,
         writing=Writing(output_options, subtitles),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -29,13 +29,17 @@ __all__ = ["Asked", "choose_folder", "find_open"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Asked:
-    """All that decides what is in the outputs of an input, beside the input; ``enrolled`` are names and voices."""
+    """All that decides what is in the outputs of an input, beside the input; ``enrolled`` are names and voices.
+
+    ``keywords`` gives what stands for those of an input by its name, and for how they are spelled.
+    """
 
     options: BatchOptions
     output: OutputOptions
     subtitles: SubtitleOptions
     engine: EngineInfo
     enrolled: Mapping[Speaker, VoiceVector]
+    keywords: Callable[[str], str | None] = lambda _: None
 
     def digest(self, source: str, format_name: str) -> str:
         """Give what stands for all of it, the name of an input, and a format."""
@@ -49,6 +53,7 @@ class Asked:
             to_json(self.engine),
             {name: to_json(vector) for name, vector in sorted(self.enrolled.items())},
             [output.writes_word_times, output.speaker_names, output.no_speakers],
+            self.keywords(source),
         ]
         return hashlib.sha256(json.dumps(about, sort_keys=True).encode("ascii")).hexdigest()
 

@@ -14,7 +14,15 @@ from murmur_cli.cli import options as cli
 from murmur_cli.cli.inputs import read_context, split_formats
 from murmur_cli.cli.live_input import ListMicrophonesOptions, find_input, print_microphones
 from murmur_cli.errors import OutputError, UsageError
-from murmur_cli.options import LIVE_FORMATS, CaptionOptions, ModelOptions, OutputOptions, RunOptions, StreamOptions
+from murmur_cli.options import (
+    LIVE_FORMATS,
+    BiasOptions,
+    CaptionOptions,
+    ModelOptions,
+    OutputOptions,
+    RunOptions,
+    StreamOptions,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -25,7 +33,7 @@ if TYPE_CHECKING:
     from murmur_cli.engine import StreamEngine
     from murmur_cli.transcript.outputs import OutputPlan
 
-__all__ = ["OPTIONS", "LiveModelOptions", "LiveOutputOptions", "LiveRunOptions", "stream"]
+__all__ = ["OPTIONS", "LiveBiasOptions", "LiveModelOptions", "LiveOutputOptions", "LiveRunOptions", "stream"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +68,25 @@ class LiveRunOptions:
     debug: bool = False
 
 
-OPTIONS = (StreamOptions, LiveModelOptions, LiveOutputOptions, CaptionOptions, LiveRunOptions, ListMicrophonesOptions)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LiveBiasOptions:
+    """Those of ``BiasOptions`` that make sense for one session."""
+
+    bias: tuple[str, ...] = ()
+    phrase: tuple[str, ...] = ()
+    bias_strength: str = "medium"
+    bias_display: str = "model"
+
+
+OPTIONS = (
+    StreamOptions,
+    LiveModelOptions,
+    LiveBiasOptions,
+    LiveOutputOptions,
+    CaptionOptions,
+    LiveRunOptions,
+    ListMicrophonesOptions,
+)
 """The records that the command builds: their fields are its options."""
 
 _Source = Annotated[
@@ -95,6 +121,10 @@ def stream(
     language: cli.Language = None,
     context: cli.Context = None,
     context_minutes: cli.ContextMinutes = 6.0,
+    bias: cli.Bias = None,
+    phrase: cli.Phrase = None,
+    bias_strength: cli.BiasStrength = "medium",
+    bias_display: cli.BiasDisplay = "model",
     offline: cli.Offline = False,
     force: cli.Force = False,
     color: cli.Color = "auto",
@@ -132,9 +162,12 @@ def stream(
     output_options = OutputOptions(
         format=formats, output=output, overwrite=overwrite, speaker_names=speaker_names, no_speakers=no_speakers
     )
+    bias_options = BiasOptions(
+        bias=tuple(bias or ()), phrase=tuple(phrase or ()), bias_strength=bias_strength, bias_display=bias_display
+    )
     run_options = RunOptions(color=color, quiet=quiet, verbose=verbose, debug=debug)
     shown, name = CaptionOptions(captions=captions), None if source is None else str(source)
-    return _run(name, model_options, options, output=output_options, shown=shown, run=run_options)
+    return _run(name, model_options, options, bias=bias_options, output=output_options, shown=shown, run=run_options)
 
 
 def _run(
@@ -142,19 +175,22 @@ def _run(
     model: ModelOptions,
     options: StreamOptions,
     *,
+    bias: BiasOptions,
     output: OutputOptions,
     shown: CaptionOptions,
     run: RunOptions,
 ) -> int:
     from murmur_cli.audio.wav_file import GrowingWav
     from murmur_cli.cli.captions import make_captions
+    from murmur_cli.cli.keywords import read_lists
+    from murmur_cli.cli.live_keywords import LiveKeywords, reload_signal
     from murmur_cli.cli.live_outputs import Display, choose_outputs, write_session
     from murmur_cli.cli.live_report import LiveReport
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.cli.stop import stop_wish
     from murmur_cli.engine import Extras, require_extras
     from murmur_cli.speakers.labels import to_labels
-    from murmur_cli.stream import transcribe_live
+    from murmur_cli.stream import Wishes, transcribe_live
     from murmur_cli.transcript.outputs import plan_outputs
 
     console = make_console(run)
@@ -165,12 +201,14 @@ def _run(
     outputs = choose_outputs(plan, output, shown, is_quiet=run.quiet)
     if outputs.display is Display.LINES:
         talk.note(f"captions are written plainly: TERM={os.environ.get('TERM', '')} cannot redraw")
+    given = read_lists(bias)
     engine = _load(model, options, talk, console, quiet=run.quiet, names_speakers=labels.are_shown)
     usual = StreamOptions()
     wanted = Extras(
         context=options.context is not None,
         step=options.step != usual.step,
         context_minutes=options.context_minutes != usual.context_minutes,
+        bias=given.are_there,
     )
     require_extras(engine, wanted)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
@@ -181,6 +219,12 @@ def _run(
         captions: Captions | None = None
         if outputs.display is Display.CAPTIONS:
             captions = stack.enter_context(make_captions(run, shown, is_stopped=wish.is_there))
+        keywords: LiveKeywords | None = None
+        wishes = Wishes(wish.is_there)
+        if given.are_there:
+            keywords = LiveKeywords(given, engine.keyword_lists(), talk)
+            stack.enter_context(reload_signal(keywords))
+            wishes = Wishes(wish.is_there, keywords.current)
         place = "stdin" if name == "-" else name
         report = LiveReport(talk, labels, name=place, captions=captions, shows_drafts=outputs.shows_drafts)
         events = transcribe_live(
@@ -188,12 +232,13 @@ def _run(
             engine,
             options=options,
             recorder=recorder,
-            is_stopped=wish.is_there,
+            wishes=wishes,
             observer=report,
         )
         stack.enter_context(closing(events))
         try:
-            write_session(report.iter_labelled(events), outputs, stack, captions=captions)
+            said = events if keywords is None else keywords.follow(events)
+            write_session(report.iter_labelled(said), outputs, stack, captions=captions)
         except OutputError as error:
             report.fail(error)
         wish.settle()

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.cli.gather import gather_inputs
 from murmur_cli.cli.inputs import find_present, open_all
+from murmur_cli.cli.keywords import BatchKeywords, read_lists
 from murmur_cli.cli.outcome import Outcome
 from murmur_cli.cli.progress import make_progress
 from murmur_cli.cli.pull import PullDisplay
@@ -21,6 +22,7 @@ from murmur_cli.journal.finished import FinishedOutputs
 from murmur_cli.journal.store import Journals
 from murmur_cli.options import (
     BatchOptions,
+    BiasOptions,
     InputOptions,
     JournalOptions,
     ModelOptions,
@@ -43,10 +45,11 @@ __all__ = ["Reading", "Writing", "load_listeners", "transcribe"]
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What is named on the command line, and how it is read."""
+    """What is named on the command line, how it is read, and what is listened for."""
 
     named: Sequence[str]
     options: InputOptions
+    bias: BiasOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,6 +80,7 @@ def transcribe(
     talk = Talk(console, run)
     output = writing.output
     enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
+    given = read_lists(reading.bias)
     outcome = Outcome(talk, fail_fast=run.fail_fast)
     is_pcm = options.audio.input_format is not None
     inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
@@ -85,24 +89,27 @@ def transcribe(
     plans = plan_outputs(
         inputs.names, output, subfolders=inputs.subfolders, are_several=inputs.are_several, is_own=finished.owns
     )
+    keywords = BatchKeywords(given, inputs.names, talk)
     present = find_present(inputs.names, outcome)
     if not present or outcome.is_over():
         return outcome.exit_code
     enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
     with PullDisplay(console, quiet=run.quiet) as pull:
         engine = load_engine(model, options=options, on_note=talk.note, on_progress=pull.show)
-    require_extras(engine, _name_extras(model, options, output=output, run=run))
+    extras = _name_extras(model, options, output=output, run=run)
+    require_extras(engine, replace(extras, bias=given.are_there))
+    keywords.prepare(engine)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
-    asked = Asked(options, output, writing.subtitles, engine.info, enrolled)
+    asked = Asked(options, output, writing.subtitles, engine.info, enrolled, keywords.key)
     present = find_open(present, plans, asked=asked, finished=finished, outcome=outcome)
     if not present:
         return outcome.exit_code
     merger = ChannelMerger()
-    listeners = load_listeners(options, enrolled, offline=model.offline)
+    listeners = replace(load_listeners(options, enrolled, offline=model.offline), bias_of=keywords.of)
     with (
         make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
         StatsLog(run.stats, overwrite=output.overwrite, observer=progress) as log,
-        Journals(folder, options=options, engine=engine.info, on_note=talk.note) as journals,
+        Journals(folder, options=options, engine=engine.info, on_note=talk.note, list_of=keywords.list_key) as journals,
     ):
         transcripts = transcribe_all(
             open_all(
@@ -124,9 +131,11 @@ def transcribe(
             if absent := describe_absent(transcript, labels):
                 talk.note(f"{transcript.source}: {absent}")
             plan = plans[transcript.recording_id]
-            _write(label_speakers(transcript, labels), plan, asked=asked, journals=journals, outcome=outcome)
+            said = keywords.take(label_speakers(transcript, labels))
+            _write(said, plan, asked=asked, journals=journals, outcome=outcome)
             if outcome.is_over():
                 break
+    keywords.sum_up()
     return outcome.exit_code
 
 

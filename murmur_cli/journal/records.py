@@ -37,7 +37,8 @@ FORMAT_VERSION = 1
 class JournalKey:
     """All that decides how a file is cut into chunks and what they say.
 
-    ``input_sha256`` is of the file's bytes, ``list_sha256`` of the list of keywords, if there is one. ``options`` says
+    ``input_sha256`` is of the file's bytes, ``list_sha256`` of the keywords and how
+    eagerly they are heard, if there are any. ``options`` says
     nothing of speakers: who they are is found out later.
     """
 

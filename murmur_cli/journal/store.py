@@ -53,14 +53,22 @@ class Journals:
         options: What was asked for.
         engine: What decodes.
         on_note: Hears what the user should know, with the name of the file.
+        list_of: Gives what stands for the keywords of a file by its name, if there are any.
     """
 
     def __init__(
-        self, folder: Path | None, *, options: BatchOptions, engine: EngineInfo, on_note: Callable[[str], None]
+        self,
+        folder: Path | None,
+        *,
+        options: BatchOptions,
+        engine: EngineInfo,
+        on_note: Callable[[str], None],
+        list_of: Callable[[str], str | None] = lambda _: None,
     ) -> None:
         self._options = replace(options, speakers=SpeakerOptions())
         self._engine = engine
         self._on_note = on_note
+        self._list_of = list_of
         self._held: dict[Path, _Held] = {}
         self._parts: dict[RecordingId, PartJournal] = {}
         self._files: dict[RecordingId, _Held] = {}  # by the first recording of the file
@@ -159,7 +167,7 @@ class Journals:
             input_sha256=sha256,
             options=self._options,
             engine=self._engine,
-            list_sha256=None,
+            list_sha256=self._list_of(path),
             murmur_version=__version__,
         )
         place = self._folder / name_journal(key)

@@ -13,7 +13,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from murmur_cli.engine import Answer, Bias, Extras, Job, StreamDecoder, StreamDraft, StreamSegment, StreamUpdate
+from murmur_cli.bias.cache import ListCache
+from murmur_cli.engine import (
+    Answer,
+    Bias,
+    Extras,
+    Job,
+    StreamDecoder,
+    StreamDraft,
+    StreamSegment,
+    StreamUpdate,
+    refuse_keywords,
+)
 from murmur_cli.errors import WeightsError
 from murmur_cli.options import StreamOptions
 from murmur_cli.types import DecodeError, EngineInfo, Gap, Hypothesis, HypSegment, LocalSpeaker, Samples, Span, Speaker
@@ -72,6 +83,14 @@ class ScriptedEngine:
     def extras(self) -> Extras:
         """It does nothing that is not in the script."""
         return Extras()
+
+    def keyword_lists(self) -> ListCache:
+        """None.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise refuse_keywords(self.info)
 
     def resolve_language(self, language: str) -> str:
         """Any language, as it is."""
@@ -142,6 +161,14 @@ class ScriptedStreamEngine:
     def extras(self) -> Extras:
         """It does nothing that is not in the script."""
         return Extras(step=any(entry.drafts for entry in self._script))
+
+    def keyword_lists(self) -> ListCache:
+        """None.
+
+        Raises:
+            UsageError: Always.
+        """
+        raise refuse_keywords(self.info)
 
     @contextmanager
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[StreamDecoder]:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from murmur_cli.speakers.diarize import name_speaker
-from murmur_cli.types import DecodeError, Gap, Hypothesis, RecordingId, Segment, Transcript
+from murmur_cli.types import BiasUse, DecodeError, Gap, Hypothesis, RecordingId, Segment, Transcript
 
 __all__ = ["ChannelMerger", "forget_speakers", "merge_channels"]
 
@@ -84,4 +84,13 @@ def merge_channels(transcripts: Sequence[Transcript]) -> Transcript:
         duration=max(transcript.duration for transcript in transcripts),
         language=languages.pop() if len(languages) == 1 else None,
         damage="; ".join(damages) or None,
+        bias=_merge_uses([transcript.bias for transcript in transcripts if transcript.bias is not None]),
     )
+
+
+def _merge_uses(uses: Sequence[BiasUse]) -> BiasUse | None:
+    """Put the keywords that were heard on all channels in order; all were listened to with the same list."""
+    if not uses:
+        return None
+    hits = sorted((hit for use in uses for hit in use.hits), key=lambda hit: hit.start)
+    return replace(uses[0], hits=tuple(hits))

@@ -8,23 +8,27 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from murmur_cli.types import Gap, Provenance, Speaker, Word
+from murmur_cli.types import BiasUse, Gap, KeywordHit, Provenance, Speaker, Word
 
-__all__ = ["Committed", "Draft", "Lag", "LiveEvent", "Missing", "SessionEnd", "SessionStart"]
+__all__ = ["Committed", "Draft", "Lag", "LiveEvent", "Missing", "Relisted", "SessionEnd", "SessionStart"]
 
 
 @dataclass(frozen=True, slots=True)
 class SessionStart:
-    """A session begins. ``source`` is what is heard, as the user named it; ``sample_rate`` is the engine's."""
+    """A session begins. ``source`` is what is heard, as the user named it; ``sample_rate`` is the engine's.
+
+    ``bias`` is what is listened for, if anything is.
+    """
 
     source: str
     sample_rate: int
     provenance: Provenance
+    bias: BiasUse | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """A piece of text that stands; ``times``, ``starts_line`` and ``words`` are those of ``engine.StreamSegment``.
+    """A piece of text that stands; ``times``, ``starts_line``, ``words``, ``hits`` are as in ``engine.StreamSegment``.
 
     ``latency`` is how long after its end was heard it came, by the clock; None where nobody waits for it. ``heard_s``
     is how much was decoded by then.
@@ -39,6 +43,15 @@ class Committed:
     latency: float | None
     heard_s: float
     words: tuple[Word, ...] = ()
+    hits: tuple[KeywordHit, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Relisted:
+    """From ``at`` seconds on something else is listened for."""
+
+    at: float
+    bias: BiasUse
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,5 +96,5 @@ class SessionEnd:
     damage: str | None
 
 
-LiveEvent: TypeAlias = SessionStart | Committed | Draft | Missing | Lag | SessionEnd
+LiveEvent: TypeAlias = SessionStart | Relisted | Committed | Draft | Missing | Lag | SessionEnd
 """Anything that happens in a session."""

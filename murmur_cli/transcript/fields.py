@@ -72,6 +72,18 @@ class Field:
             raise self.fail("is not a number")
         return number
 
+    def count(self) -> int:
+        """Return this whole number, which is not below 0."""
+        if not isinstance(self.value, int) or isinstance(self.value, bool) or self.value < 0:
+            raise self.fail("is not a count")
+        return self.value
+
+    def truth(self) -> bool:
+        """Return this, which is true or false."""
+        if not isinstance(self.value, bool):
+            raise self.fail("is neither true nor false")
+        return self.value
+
     def optional_number(self) -> float | None:
         """Return this finite number, or None for null."""
         return None if self.value is None else self.number()

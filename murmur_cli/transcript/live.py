@@ -9,14 +9,21 @@ import os
 from dataclasses import asdict, replace
 from typing import Protocol
 
-from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, SessionEnd, SessionStart
-from murmur_cli.transcript.formats.structured import VERSION, JsonObject, describe_word, dump_json
+from murmur_cli.transcript.events import Committed, Draft, Lag, LiveEvent, Missing, Relisted, SessionEnd, SessionStart
+from murmur_cli.transcript.formats.structured import (
+    VERSION,
+    JsonObject,
+    describe_hit,
+    describe_list,
+    describe_word,
+    dump_json,
+)
 from murmur_cli.transcript.formats.subtitles import VTT_HEADER, render_srt_cues, render_vtt_cues
 from murmur_cli.transcript.growing import GrowingText
 from murmur_cli.transcript.line_breaks import ends_sentence
 from murmur_cli.transcript.notation import floor_ms, to_one_line
 from murmur_cli.transcript.subtitles import Cue, make_cues
-from murmur_cli.types import Gap, Provenance, RecordingId, Segment, Speaker, Transcript
+from murmur_cli.types import BiasUse, Gap, KeywordHit, Provenance, RecordingId, Segment, Speaker, Transcript
 
 __all__ = ["LiveWriter", "make_writer"]
 
@@ -85,23 +92,38 @@ def _describe(event: LiveEvent) -> JsonObject:
         case SessionStart():
             provenance: JsonObject = asdict(event.provenance)
             about: JsonObject = {"source": _whole(event.source), "sample_rate": event.sample_rate}
-            return {"type": "session", "v": VERSION, **about, "provenance": provenance}
+            heard_for: JsonObject = {} if event.bias is None else {"bias": describe_list(event.bias)}
+            return {"type": "session", "v": VERSION, **about, "provenance": provenance, **heard_for}
         case Committed():
             latency = None if event.latency is None else round(event.latency, 3)
             text: JsonObject = {"text": event.text, "starts_line": event.starts_line, "latency": latency}
             times: JsonObject = {**_describe_times(event), "times": event.times}
-            return {"type": "committed", "v": VERSION, **times, **text, **_describe_words(event)}
+            return {
+                "type": "committed",
+                "v": VERSION,
+                **times,
+                **text,
+                **_describe_words(event),
+                **_describe_hits(event),
+            }
         case Draft():
             start = _to_seconds(event.start)
             return {"type": "draft", "v": VERSION, "start": start, "speaker": event.speaker, "text": event.text}
         case Missing():
             return {"type": "gap", "v": VERSION, **_describe_gap(event.gap)}
-        case Lag():
-            return {"type": "lag", "v": VERSION, "at": _to_seconds(event.at), "behind": round(event.behind, 1)}
+        case Lag() | Relisted():
+            return _describe_state(event)
         case SessionEnd():
             counts: JsonObject = {"n_segments": event.n_segments, "n_gaps": event.n_gaps}
             why: JsonObject = {"reason": event.reason, "damage": event.damage}
             return {"type": "end", "v": VERSION, "duration": _to_seconds(event.duration), **counts, **why}
+
+
+def _describe_state(event: Lag | Relisted) -> JsonObject:
+    place: JsonObject = {"v": VERSION, "at": _to_seconds(event.at)}
+    if isinstance(event, Relisted):
+        return {"type": "bias", **place, **describe_list(event.bias)}
+    return {"type": "lag", **place, "behind": round(event.behind, 1)}
 
 
 class _JsonWriter:
@@ -112,18 +134,21 @@ class _JsonWriter:
         self._start: SessionStart | None = None
         self._end: SessionEnd | None = None
         self._gaps: list[Gap] = []
+        self._bias: BiasUse | None = None
+        self._hits: list[KeywordHit] = []
         self._n_segments = 0
         self._duration = 0.0
 
     def write(self, event: LiveEvent) -> None:
         match event:
             case SessionStart():
-                self._start = event
+                self._start, self._bias = event, event.bias
                 self._add(f'{{\n  "v": {VERSION},\n  "segments": [')
             case Committed():
                 self._duration = event.heard_s
                 comma = "," if self._n_segments else ""
                 self._n_segments += 1
+                self._hits += event.hits
                 self._add(f"{comma}\n    {dump_json(self._describe_segment(event))}")
             case Missing():
                 self._gaps = sorted([*self._gaps, event.gap], key=lambda gap: gap.start)
@@ -132,6 +157,8 @@ class _JsonWriter:
             case SessionEnd():
                 self._end, self._duration = event, event.duration
                 self._add("")
+            case Relisted():
+                self._bias = event.bias
             case Draft() | Lag():
                 pass
 
@@ -154,6 +181,9 @@ class _JsonWriter:
             "damage": None if self._end is None else self._end.damage,
             "provenance": asdict(provenance),
         }
+        if self._bias is not None:
+            hits = [describe_hit(hit, floor_ms(self._duration) / 1000) for hit in self._hits]
+            rest["bias"] = {**describe_list(self._bias), "hits": hits}
         return f"\n  ],{dump_json(rest, indent=2).removeprefix('{')}\n"
 
 
@@ -224,6 +254,10 @@ def _describe_times(event: Committed) -> JsonObject:
 
 def _describe_words(event: Committed) -> JsonObject:
     return {"words": [describe_word(word, event.end) for word in event.words]} if event.words else {}
+
+
+def _describe_hits(event: Committed) -> JsonObject:
+    return {"hits": [describe_hit(hit, event.end) for hit in event.hits]} if event.hits else {}
 
 
 def _describe_gap(gap: Gap) -> JsonObject:

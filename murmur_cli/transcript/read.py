@@ -15,7 +15,18 @@ from pathlib import Path
 from murmur_cli.errors import TranscriptError
 from murmur_cli.transcript.fields import Field, parse_json
 from murmur_cli.transcript.formats.structured import VERSION
-from murmur_cli.types import EngineInfo, Gap, Provenance, RecordingId, Segment, Speaker, Transcript, Word
+from murmur_cli.types import (
+    BiasUse,
+    EngineInfo,
+    Gap,
+    KeywordHit,
+    Provenance,
+    RecordingId,
+    Segment,
+    Speaker,
+    Transcript,
+    Word,
+)
 
 __all__ = ["is_transcript", "load_text", "load_transcript", "to_transcript"]
 
@@ -82,6 +93,7 @@ def to_transcript(content: Field, *, recording_id: RecordingId) -> Transcript:
         language=content.get("language").optional_text(),
         damage=content.get("damage").optional_text(),
         provenance=_to_provenance(content.get("provenance")),
+        bias=_to_use(content.get("bias"), duration) if content.has("bias") else None,  # added within version 1
     )
 
 
@@ -131,6 +143,20 @@ def _space(words: Sequence[Word], text: str) -> tuple[Word, ...]:
 def _to_gap(field: Field, duration: float) -> Gap:
     start, end = _to_times(field, duration)
     return Gap(start, end, field.get("reason").text())
+
+
+def _to_use(field: Field, duration: float) -> BiasUse:
+    return BiasUse(
+        sha256=field.get("sha").text(),
+        strength=field.get("strength").number(),
+        n_phrases=field.get("phrases").count(),
+        hits=tuple(_to_hit(hit, duration) for hit in field.get("hits").items()),
+    )
+
+
+def _to_hit(field: Field, duration: float) -> KeywordHit:
+    start, end = _to_times(field, duration)
+    return KeywordHit(start, end, field.get("phrase").text(), field.get("changed").truth())
 
 
 def _to_times(field: Field, duration: float) -> tuple[float, float]:

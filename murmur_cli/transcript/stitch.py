@@ -14,12 +14,14 @@ from typing import TypeAlias
 
 from murmur_cli.transcript.joining import join_at_cut
 from murmur_cli.types import (
+    BiasUse,
     Chunk,
     ChunkPart,
     DecodeError,
     Gap,
     Hypothesis,
     HypSegment,
+    KeywordHit,
     LocalSpeaker,
     Provenance,
     RecordingId,
@@ -42,7 +44,8 @@ _NOBODY: Mapping[tuple[ChunkPart, LocalSpeaker], Speaker] = MappingProxyType({})
 class RecordingFacts:
     """What a transcript says of its recording beside the words.
 
-    ``duration`` is the decoded length in seconds; ``sample_rate`` is the one that chunks are counted in.
+    ``duration`` is the decoded length in seconds; ``sample_rate`` is the one that chunks are counted in; ``bias`` says
+    what was listened for, without what came of it.
     """
 
     recording_id: RecordingId
@@ -52,6 +55,7 @@ class RecordingFacts:
     language: str | None
     damage: str | None
     provenance: Provenance
+    bias: BiasUse | None = None
 
 
 def stitch(
@@ -76,11 +80,13 @@ def stitch(
         raise ValueError("a chunk is answered twice")
     segments: list[Segment] = []
     gaps: list[Gap] = []
+    hits: list[KeywordHit] = []
     may_continue = False
     for chunk, result in ordered:
         clock = _ChunkClock.of(chunk, recording)
         found = list(_iter_segments(chunk.index, result, clock, speakers))
         gaps.extend(_iter_gaps(result, found, clock))
+        hits.extend(_iter_hits(result, clock))
         if may_continue and segments and found:
             found[:1] = join_at_cut(segments.pop(), found[0])
         segments.extend(found)
@@ -94,6 +100,7 @@ def stitch(
         language=recording.language,
         damage=recording.damage,
         provenance=recording.provenance,
+        bias=None if recording.bias is None else replace(recording.bias, hits=tuple(hits)),
     )
 
 
@@ -117,7 +124,12 @@ def shift(transcript: Transcript, by_s: float) -> Transcript:
         ),
         gaps=tuple(replace(gap, start=gap.start + by_s, end=gap.end + by_s) for gap in transcript.gaps),
         duration=transcript.duration + by_s,
+        bias=None if transcript.bias is None else _shift_use(transcript.bias, by_s),
     )
+
+
+def _shift_use(use: BiasUse, by_s: float) -> BiasUse:
+    return replace(use, hits=tuple(replace(hit, start=hit.start + by_s, end=hit.end + by_s) for hit in use.hits))
 
 
 def locate_speakers(
@@ -200,6 +212,14 @@ def _iter_gaps(result: Hypothesis | DecodeError, segments: Sequence[Segment], cl
     answered_until = max(covered, default=clock.start)
     if result.truncated and answered_until < clock.end:
         yield Gap(answered_until, clock.end, "the model's answer broke off")
+
+
+def _iter_hits(result: Hypothesis | DecodeError, clock: _ChunkClock) -> Iterator[KeywordHit]:
+    """Yield keywords in recording time; one without a valid time is said to be somewhere in its chunk."""
+    for hit in result.hits if isinstance(result, Hypothesis) else ():
+        timed = math.isfinite(hit.start) and math.isfinite(hit.end)
+        start = clock.to_recording(hit.start) if timed else clock.start
+        yield replace(hit, start=start, end=max(clock.to_recording(hit.end), start) if timed else clock.end)
 
 
 def _is_timed(told: HypSegment) -> bool:

@@ -19,7 +19,7 @@ from murmur_cli.audio.live import LiveSource
 from murmur_cli.cli.app import run
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import StreamOptions
-from murmur_cli.stream import transcribe_live
+from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.growing import GrowingFile
 from murmur_cli.transcript.live import make_writer
 from murmur_cli.types import Samples
@@ -99,6 +99,8 @@ def to_wav(pcm: bytes) -> bytes:
         (("-f", "srt"), TONE, 2, "--output"),
         (("-o", "x.ass"), TONE, 2, "ass cannot be written live"),
         (("--context", "Ann"), TONE, 2, "--context"),
+        (("--phrase", "Ann"), TONE, 2, "scripted cannot be given keywords"),
+        (("--bias", "gone.txt"), TONE, 2, "gone.txt"),
         (("--save-audio", "gone/x.wav"), TONE, 2, "gone"),
         (("--save-audio", "model"), TONE, 2, "model"),
         (("-o", "a.txt", "--save-audio", "a.txt"), TONE, 2, "a.txt"),
@@ -179,7 +181,7 @@ def test_a_day_takes_no_more_memory_than_ten_minutes(tmp_path: Path) -> None:
     ):
         writers = [make_writer(*pair) for pair in zip(names, (events_file, json_file, srt_file), strict=True)]
         events = transcribe_live(
-            source, engine, options=options, recorder=None, is_stopped=lambda: False, observer=Bystander()
+            source, engine, options=options, recorder=None, wishes=Wishes(lambda: False), observer=Bystander()
         )
         for n, event in enumerate(events):
             for writer in writers:

@@ -17,6 +17,7 @@ from torch import Tensor
 from vibevoice_models import add_geometry, make_network, token_id, write_original_layout, write_transformers_layout
 
 from murmur_cli.decode.decoder import Decoder
+from murmur_cli.decode.gate import build_line_gate
 from murmur_cli.decode.rollover import Rollover
 from murmur_cli.engine import StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError, MurmurError, UsageError, WeightsError
@@ -25,6 +26,7 @@ from murmur_cli.models.vibevoice import streaming as streaming_module
 from murmur_cli.models.vibevoice.checkpoint import Checkpoint, inspect_checkpoint, load_checkpoint
 from murmur_cli.models.vibevoice.geometry import Geometry, read_geometry
 from murmur_cli.models.vibevoice.interleave import ChunkText, Interleaver
+from murmur_cli.models.vibevoice.keywords import KeywordLists
 from murmur_cli.models.vibevoice.memory import Free
 from murmur_cli.models.vibevoice.overrun import MOST_TOKENS, cut_overrun
 from murmur_cli.models.vibevoice.prompt import encode_stream_prompt, strip_control_tokens
@@ -97,7 +99,10 @@ class Loud:
 def record(checkpoint: Checkpoint, geometry: Geometry, audio: Samples, gate: SilenceGate | None = None) -> Recorder:
     recorder = Recorder(checkpoint, geometry)
     context = RollingContext(recorder, checkpoint.vocabulary, Rollover(1000))
-    play(VibeVoiceStream(checkpoint, geometry, context, gate), [audio])
+    play(
+        VibeVoiceStream(checkpoint, geometry, context, gate, keywords=KeywordLists(checkpoint, build_line_gate)),
+        [audio],
+    )
     return recorder
 
 
@@ -309,7 +314,10 @@ class Listener(Recorder):
 def test_a_new_context_is_read_as_if_it_had_been_there_from_the_start(lively: Checkpoint) -> None:
     listener = Listener(lively, SMALL)
     context = RollingContext(listener, lively.vocabulary, Rollover(16))
-    play(VibeVoiceStream(lively, SMALL, context, None), [NOISE[: 30 * SMALL.chunk_samples]])
+    play(
+        VibeVoiceStream(lively, SMALL, context, None, keywords=KeywordLists(lively, build_line_gate)),
+        [NOISE[: 30 * SMALL.chunk_samples]],
+    )
     assert listener.n_contexts >= 2
     written = [text for text in listener.written[-len(listener.expected) :] if text.fault is None]
     ends = {token_id("<|text_chunk_end|>"), lively.vocabulary.end}
@@ -327,7 +335,9 @@ def test_any_split_commits_the_same_over_new_contexts(lively: Checkpoint, cuts: 
     for blocks in ([audio], [audio[a:b] for a, b in pairwise(borders)]):
         recorder = Recorder(lively, SMALL)
         context = RollingContext(recorder, lively.vocabulary, Rollover(16))
-        played.append(play(VibeVoiceStream(lively, SMALL, context, None), blocks))
+        played.append(
+            play(VibeVoiceStream(lively, SMALL, context, None, keywords=KeywordLists(lively, build_line_gate)), blocks)
+        )
         assert len(recorder.written) > 16
         assert context.n_held <= 16
     assert played[0] == played[1]
@@ -365,7 +375,7 @@ class HeldBack:
 def test_what_was_held_back_comes_after_what_was_committed(
     lively: Checkpoint, geometry: Geometry, n_samples: int
 ) -> None:
-    stream = VibeVoiceStream(lively, geometry, HeldBack(), None)  # type: ignore[arg-type]
+    stream = VibeVoiceStream(lively, geometry, HeldBack(), None, keywords=KeywordLists(lively, build_line_gate))  # type: ignore[arg-type]
     committed = play(stream, [NOISE[:n_samples]]).committed
     assert committed[-1].text == " three"
     assert committed[-1].end == n_samples / 24_000

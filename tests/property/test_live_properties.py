@@ -20,7 +20,7 @@ from murmur_cli.audio.live import LiveSource
 from murmur_cli.audio.pcm import PcmFormat, PcmReader
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import LIVE_FORMATS, PCM_FORMATS, StreamOptions, SubtitleOptions
-from murmur_cli.stream import transcribe_live
+from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.events import Committed
 from murmur_cli.transcript.fields import parse_json
 from murmur_cli.transcript.formats.subtitles import render_srt
@@ -53,7 +53,7 @@ def write(blocks: Sequence[Samples], script: Sequence[ScriptEntry], folder: Path
             ScriptedStreamEngine(script, sample_rate=RATE),
             options=StreamOptions(),
             recorder=None,
-            is_stopped=lambda: False,
+            wishes=Wishes(lambda: False),
             observer=Bystander(),
         )
     )

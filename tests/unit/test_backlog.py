@@ -15,9 +15,9 @@ from scripted_stream import Bystander
 from murmur_cli.audio.backlog import Backlog
 from murmur_cli.audio.live import LiveSource
 from murmur_cli.audio.wav_file import HEADER_BYTES, make_header
-from murmur_cli.engine import Extras, StreamSegment, StreamUpdate
+from murmur_cli.engine import Bias, Extras, StreamSegment, StreamUpdate
 from murmur_cli.options import StreamOptions
-from murmur_cli.stream import transcribe_live
+from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.events import Committed, Lag, LiveEvent, Missing, SessionEnd
 from murmur_cli.types import EngineInfo, Samples
 
@@ -137,8 +137,8 @@ class SlowEngine:
         self._n_pushed = 0
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[SlowEngine]:
-        del options
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[SlowEngine]:
+        del options, bias
         wait_until_read(self._source, self._source.n_blocks)
         yield self
 
@@ -159,7 +159,9 @@ def play(clock: Clock, options: StreamOptions) -> list[LiveEvent]:
     source = Blocks(30, is_live=True)
     engine = SlowEngine(clock, source)
     return list(
-        transcribe_live(source, engine, options=options, recorder=None, is_stopped=lambda: False, observer=Bystander())
+        transcribe_live(
+            source, engine, options=options, recorder=None, wishes=Wishes(lambda: False), observer=Bystander()
+        )
     )
 
 

@@ -13,10 +13,10 @@ from scripted_stream import Bystander
 
 from murmur_cli.audio.backlog import Backlog, Heard
 from murmur_cli.audio.live import LiveSource
-from murmur_cli.engine import Extras, StreamDraft, StreamSegment, StreamUpdate
+from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import StreamOptions
-from murmur_cli.stream import transcribe_live
+from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.events import Committed, Draft, LiveEvent
 from murmur_cli.types import EngineInfo, Gap, Samples, Speaker
 
@@ -54,8 +54,8 @@ class Recogniser:
         self._is_faulty = is_faulty
 
     @contextmanager
-    def open(self, options: StreamOptions) -> Iterator[Recogniser]:
-        del options
+    def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[Recogniser]:
+        del options, bias
         yield self
 
     def push(self, samples: Samples) -> StreamUpdate:
@@ -87,7 +87,7 @@ def play(source: Paced, engine: Recogniser, *, step: float = 1.0, shows_drafts: 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Backlog, "take", ask)
         events = transcribe_live(
-            source, engine, options=options, recorder=None, is_stopped=lambda: False, observer=observer
+            source, engine, options=options, recorder=None, wishes=Wishes(lambda: False), observer=observer
         )
         return list(events)
 

@@ -14,7 +14,7 @@ from referencing import Registry, Resource
 from transcript_samples import make_segment, make_transcript, make_words
 
 from murmur_cli.transcript.formats import render_transcript
-from murmur_cli.types import Gap, Transcript, Word
+from murmur_cli.types import BiasUse, Gap, KeywordHit, Transcript, Word
 
 FOLDER = files("murmur_cli.transcript")
 SCHEMAS = {name: json.loads((FOLDER / f"{name}.schema.json").read_text("utf-8")) for name in ("transcript", "events")}
@@ -32,6 +32,7 @@ def rich() -> Transcript:
         gaps=[Gap(3.0, 4.5, "loop")],
         damage="torn after 10.0 s",
         recording_id=3,
+        bias=BiasUse("ab" * 32, 3.0, 12, (KeywordHit(1.0, 1.5, "Hello", changed=True),)),
     )
 
 

@@ -5,6 +5,7 @@ Names and defaults equal the fields of the options records (a test compares the 
 
 from __future__ import annotations
 
+from murmur_cli.cli.options.bias import Bias, BiasDisplay, BiasMap, BiasStrength, Phrase
 from murmur_cli.cli.options.input import (
     AudioStream,
     Channels,
@@ -65,6 +66,10 @@ __all__ = [
     "AcousticNoise",
     "AudioStream",
     "BatchSize",
+    "Bias",
+    "BiasDisplay",
+    "BiasMap",
+    "BiasStrength",
     "Captions",
     "Channels",
     "Color",
@@ -112,6 +117,7 @@ __all__ = [
     "OutputTemplate",
     "Overwrite",
     "Paths",
+    "Phrase",
     "Progress",
     "Quiet",
     "RawFormat",

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.bias.hits import HitFinder
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.eviction import EvictionOptions, EvictionWatcher, RowLayout, most_cells
@@ -150,6 +151,14 @@ class VibeVoiceEngine:
     def extras(self) -> Extras:
         """It does all but tell the times of words."""
         return Extras(context=True, acoustic_noise=True, batch_size=True, evict=True, stats=True, bias=True)
+
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for it.
+
+        Raises:
+            UsageError: The model's tokens are not such that keywords can be followed in them.
+        """
+        return self._keywords.lists()
 
     def resolve_language(self, language: str) -> str:
         """Turn a language's code or English name into its code; which of them the model speaks is not known.

@@ -50,6 +50,14 @@ class KeywordLists:
         self._tools: _Tools | None = None
         self._known: dict[int, _Known] = {}  # by the list's id(): it is kept, so that no other gets the same
 
+    def lists(self) -> ListCache:
+        """What compiles lists for the model.
+
+        Raises:
+            UsageError: The model's tokens are not such that keywords can be followed in them.
+        """
+        return self._open().cache
+
     def listen(self, bias: Bias, *, written: Sequence[int] = ()) -> RowBias | None:
         """Say what a row listens for; None: there is nothing in its list.
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import torch
 from transformers.models.whisper.tokenization_whisper import LANGUAGES
 
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.decode.decoder import Decoder
 from murmur_cli.decode.gate import build_line_gate
 from murmur_cli.decode.rollover import Rollover
@@ -115,6 +116,7 @@ class VibeVoiceStreamEngine:
         self._chunk_end = find_chunk_end(checkpoint.vocabulary, where=Path(info.model))
         network = checkpoint.network
         self._decoder = Decoder(network.model.language_model, network.lm_head)
+        self._keywords = KeywordLists(checkpoint, build_line_gate)
 
     @property
     def sample_rate(self) -> int:
@@ -130,6 +132,14 @@ class VibeVoiceStreamEngine:
     def extras(self) -> Extras:
         """It reads a text beforehand, its context grows, and it listens for keywords."""
         return Extras(context=True, context_minutes=True, bias=True)
+
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for it.
+
+        Raises:
+            UsageError: The model's tokens are not such that keywords can be followed in them.
+        """
+        return self._keywords.lists()
 
     @contextmanager
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[VibeVoiceStream]:
@@ -151,7 +161,7 @@ class VibeVoiceStreamEngine:
         context = RollingContext(interleaver, vocabulary, rollover)
         gate = None if self._vad is None else SilenceGate(self._vad)
         try:
-            stream = VibeVoiceStream(self._checkpoint, self._geometry, context, gate)
+            stream = VibeVoiceStream(self._checkpoint, self._geometry, context, gate, keywords=self._keywords)
             stream.rebias(bias)
             yield stream
         finally:
@@ -172,17 +182,24 @@ class VibeVoiceStream:
         geometry: How it listens.
         context: Of this session.
         gate: Tells in which windows nobody speaks; None: in all somebody does.
+        keywords: Make lists ready.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, geometry: Geometry, context: RollingContext, gate: SilenceGate | None
+        self,
+        checkpoint: Checkpoint,
+        geometry: Geometry,
+        context: RollingContext,
+        gate: SilenceGate | None,
+        *,
+        keywords: KeywordLists,
     ) -> None:
         self._checkpoint = checkpoint
         self._n_chunk = geometry.chunk_samples
         self._context = context
         self._gate = gate
         self._windows = WindowCutter(geometry, n_before=GATE_SAMPLES)
-        self._keywords = KeywordLists(checkpoint, build_line_gate)
+        self._keywords = keywords
         self._hits = LiveHits(checkpoint.vocabulary.decode_text)
         self._end = 0.0  # of the newest chunk, in seconds
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
 from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.ear import Listening, start_listening
 from murmur_cli.models.whisper.state import Memory, plan_moves
 from murmur_cli.models.whisper.task import Reading, Task
 
@@ -21,7 +23,7 @@ _LOOK_EVERY = 8  # steps between two looks at a GPU, which has to stop for it
 
 
 def search(decoder: Decoder, audio: Sequence[Memory], task: Task, *, n_beams: int) -> list[Reading]:
-    """Find the text with the best mean log-probability of every window.
+    """Find the text with the best mean log-probability of every window, with what a list adds to it.
 
     Args:
         decoder: The model.
@@ -44,15 +46,51 @@ def search(decoder: Decoder, audio: Sequence[Memory], task: Task, *, n_beams: in
     logits = decoder.logits(hidden[:, -1:])
     logits[..., list(task.not_first)] = -math.inf
     beams = _Beams(task, n_beams=n_beams, room=room, device=device)
+    listening = start_listening(task.ear, n_windows=len(task.budgets), n_hypotheses=1, device=device)
     while True:
-        beams.advance(logits)
+        beams.advance(logits, listening)
         if beams.n_written % look == 0:
             sources = beams.retire()
             if not sources:
                 return beams.readings()
             state.retire(sources)
+            if listening is not None:
+                listening.retire(sources)
         state.branch(beams.parents)
         logits = decoder.logits(decoder.step(beams.newest(), state))
+
+
+@dataclass(frozen=True, slots=True)
+class _Texts:
+    """What hypotheses wrote: tokens, their log-probabilities, and whether a list chose them; each [B, n, room]."""
+
+    tokens: Tensor
+    logprobs: Tensor
+    changed: Tensor
+
+    def extend(self, parents: Tensor, place: int, newest: _Texts) -> _Texts:
+        """Go on from the texts of ``parents`` [B, m] with one more token each, ``newest`` being [B, m]."""
+        extended = self.pick(parents)
+        extended.tokens[:, :, place] = newest.tokens
+        extended.logprobs[:, :, place] = newest.logprobs
+        extended.changed[:, :, place] = newest.changed
+        return extended
+
+    def pick(self, indices: Tensor) -> _Texts:
+        """Pick texts, or single tokens, by [B, m]."""
+        return _Texts(_pick(self.tokens, indices), _pick(self.logprobs, indices), _pick(self.changed, indices))
+
+    def join(self, others: _Texts) -> _Texts:
+        """Put others beside them."""
+        return _Texts(
+            torch.cat([self.tokens, others.tokens], dim=1),
+            torch.cat([self.logprobs, others.logprobs], dim=1),
+            torch.cat([self.changed, others.changed], dim=1),
+        )
+
+    def select(self, sources: list[int]) -> _Texts:
+        """Select windows."""
+        return _Texts(self.tokens[sources], self.logprobs[sources], self.changed[sources])
 
 
 class _Beams:
@@ -68,40 +106,52 @@ class _Beams:
         self._readings: dict[int, Reading] = {}
         self._budgets = torch.tensor(task.budgets, device=device)[:, None]  # [B, 1]
         # One hypothesis each at first, K after the first step.
-        self._tokens = torch.full((n_windows, 1, room), task.end, device=device)
-        self._logprobs = torch.zeros(n_windows, 1, room, device=device)
+        self._texts = _make_texts(n_windows, 1, room=room, end=task.end, device=device)
         self._totals = torch.zeros(n_windows, 1, device=device)
-        self._pool_tokens = torch.full((n_windows, n_beams, room), task.end, device=device)
-        self._pool_logprobs = torch.zeros(n_windows, n_beams, room, device=device)
+        self._pool = _make_texts(n_windows, n_beams, room=room, end=task.end, device=device)
         self._pool_lengths = torch.zeros(n_windows, n_beams, dtype=torch.int64, device=device)
-        self._pool_scores = torch.full((n_windows, n_beams), -math.inf, device=device)
+        self._pool_means = torch.full((n_windows, n_beams), -math.inf, device=device)
+        self._bonuses, self._pool_bonuses = torch.zeros_like(self._totals), torch.zeros_like(self._pool_means)
+        self._weights = torch.ones(n_windows, 1, device=device)
         self._settled = torch.zeros(n_windows, 1, dtype=torch.bool, device=device)
 
     def newest(self) -> Tensor:
         """Give the newest token of every live hypothesis, [B, K]."""
-        return self._tokens[:, :, self.n_written - 1]
+        return self._texts.tokens[:, :, self.n_written - 1]
 
-    def advance(self, logits: Tensor) -> None:
+    def advance(self, logits: Tensor, listening: Listening | None) -> None:
         """Extend every hypothesis by a token, and keep the best.
 
         Args:
             logits: Of every live hypothesis, [B, K, V].
+            listening: What is listened for.
         """
         self.n_written += 1
         n_kept = 2 * self._n_beams  # so many that K live ones remain if K end
-        top, ids = logits.topk(n_kept, dim=-1)
-        gains = top - logits.logsumexp(dim=-1, keepdim=True)  # [B, K, 2 K]
-        totals, flat = (self._totals[:, :, None] + gains).flatten(1).topk(n_kept)  # [B, 2 K]
+        raised = logits if listening is None else listening.raise_logits(logits)
+        top, ids = raised.topk(n_kept, dim=-1)
+        # What a list adds is not normalised away: then an unfinished match that is taken back leaves nothing behind.
+        scale = logits.logsumexp(dim=-1, keepdim=True)
+        totals, flat = (self._totals[:, :, None] + (top - scale)).flatten(1).topk(n_kept)  # [B, 2 K]
         parents = flat // n_kept
-        tokens, gains = ids.flatten(1).gather(1, flat), gains.flatten(1).gather(1, flat)
+        own = top if listening is None else logits.gather(2, ids)
+        tokens, logprobs = ids.flatten(1).gather(1, flat), (own - scale).flatten(1).gather(1, flat)
+        changed, bonuses = torch.zeros_like(tokens, dtype=torch.bool), torch.zeros_like(totals)
+        if listening is not None:
+            changed = listening.compare(parents, tokens)
+            bonuses = self._bonuses.gather(1, parents) + (top - own).flatten(1).gather(1, flat)
+        newest = _Texts(tokens, logprobs, changed)
         ended = (tokens == self._task.end) | (self._budgets <= self.n_written)
-        self._collect(totals.masked_fill(~ended, -math.inf), parents, tokens, gains)
+        self._collect(totals.masked_fill(~ended, -math.inf), bonuses, parents, newest)
         self._totals, order = totals.masked_fill(ended, -math.inf).topk(self._n_beams)
+        self._bonuses = bonuses.gather(1, order)
         self.parents = parents.gather(1, order)
-        self._tokens = self._extend(self._tokens, self.parents, tokens.gather(1, order))
-        self._logprobs = self._extend(self._logprobs, self.parents, gains.gather(1, order))
-        is_full = self._pool_scores[:, -1:] > -math.inf
-        self._settled |= is_full & (self._totals[:, :1] / self.n_written <= self._pool_scores[:, -1:])
+        self._texts = self._texts.extend(self.parents, self.n_written - 1, newest.pick(order))
+        if listening is not None:
+            listening.follow(self.parents, self.newest())
+        scores = self._score_pool()
+        is_full = scores[:, -1:] > -math.inf
+        self._settled |= is_full & (self._totals[:, :1] / self.n_written <= scores[:, -1:])
 
     def retire(self) -> list[int]:
         """Take the windows out that are settled: the new window i is the old one at entry i of the result."""
@@ -119,40 +169,55 @@ class _Beams:
         """Give the readings of all windows, in their order at the start."""
         return [self._readings[window] for window in sorted(self._readings)]
 
-    def _collect(self, totals: Tensor, parents: Tensor, tokens: Tensor, gains: Tensor) -> None:
+    def _collect(self, totals: Tensor, bonuses: Tensor, parents: Tensor, newest: _Texts) -> None:
         """Put the ended ones among the K best candidates into the pools, where totals are not minus infinity."""
         first = slice(0, self._n_beams)
-        scores = (totals[:, first] / self.n_written).masked_fill(self._settled, -math.inf)
-        scores, order = torch.cat([self._pool_scores, scores], dim=1).topk(self._n_beams)
-        self._pool_scores = scores
+        self._weights = torch.where(self._settled, self._weights, 1 / self.n_written)
+        means = ((totals - bonuses)[:, first] / self.n_written).masked_fill(self._settled, -math.inf)
+        self._pool_means = torch.cat([self._pool_means, means], dim=1)
+        self._pool_bonuses = torch.cat([self._pool_bonuses, bonuses[:, first]], dim=1)
+        order = self._score_pool().topk(self._n_beams).indices
+        self._pool_means, self._pool_bonuses = self._pool_means.gather(1, order), self._pool_bonuses.gather(1, order)
         lengths = torch.cat([self._pool_lengths, torch.full_like(self._pool_lengths, self.n_written)], dim=1)
         self._pool_lengths = lengths.gather(1, order)
-        new_tokens = self._extend(self._tokens, parents[:, first], tokens[:, first])
-        self._pool_tokens = _pick(torch.cat([self._pool_tokens, new_tokens], dim=1), order)
-        new_logprobs = self._extend(self._logprobs, parents[:, first], gains[:, first])
-        self._pool_logprobs = _pick(torch.cat([self._pool_logprobs, new_logprobs], dim=1), order)
+        best = torch.arange(self._n_beams, device=parents.device).expand(len(parents), -1)
+        ended = self._texts.extend(parents[:, first], self.n_written - 1, newest.pick(best))
+        self._pool = self._pool.join(ended).pick(order)
 
-    def _extend(self, history: Tensor, parents: Tensor, newest: Tensor) -> Tensor:
-        extended = _pick(history, parents)
-        extended[:, :, self.n_written - 1] = newest
-        return extended
+    def _score_pool(self) -> Tensor:
+        """Give what hypotheses are ranked by: the mean log-probability, and what the list added.
+
+        That is divided by the length that all have now or had when the window was settled, and not by each one's own:
+        else the shorter ones would win by it.
+        """
+        return self._pool_means + self._pool_bonuses * self._weights
 
     def _read(self, place: int) -> Reading:
         length = int(self._pool_lengths[place, 0])
-        tokens: list[int] = self._pool_tokens[place, 0, :length].tolist()
-        logprobs: list[float] = self._pool_logprobs[place, 0, :length].tolist()
+        tokens: list[int] = self._pool.tokens[place, 0, :length].tolist()
+        logprobs: list[float] = self._pool.logprobs[place, 0, :length].tolist()
+        changed: list[bool] = self._pool.changed[place, 0, :length].tolist()
         ended = tokens[-1] == self._task.end
-        return Reading(tuple(tokens[:-1] if ended else tokens), tuple(logprobs), ended)
+        return Reading(tuple(tokens[:-1] if ended else tokens), tuple(logprobs), ended, tuple(changed))
 
     def _select(self, sources: list[int]) -> None:
         self._windows = [self._windows[source] for source in sources]
         self.parents = self.parents[sources]
         self._budgets, self._totals, self._settled = (t[sources] for t in (self._budgets, self._totals, self._settled))
-        self._tokens, self._logprobs = self._tokens[sources], self._logprobs[sources]
-        self._pool_tokens, self._pool_logprobs = self._pool_tokens[sources], self._pool_logprobs[sources]
-        self._pool_lengths, self._pool_scores = self._pool_lengths[sources], self._pool_scores[sources]
+        self._texts, self._pool = self._texts.select(sources), self._pool.select(sources)
+        self._pool_lengths, self._pool_means = self._pool_lengths[sources], self._pool_means[sources]
+        self._bonuses, self._pool_bonuses = self._bonuses[sources], self._pool_bonuses[sources]
+        self._weights = self._weights[sources]
+
+
+def _make_texts(n_windows: int, n_hypotheses: int, *, room: int, end: int, device: torch.device) -> _Texts:
+    shape = (n_windows, n_hypotheses, room)
+    changed = torch.zeros(shape, dtype=torch.bool, device=device)
+    return _Texts(torch.full(shape, end, device=device), torch.zeros(shape, device=device), changed)
 
 
 def _pick(histories: Tensor, indices: Tensor) -> Tensor:
-    """Pick hypotheses [B, K] out of histories [B, n, room]."""
+    """Pick hypotheses [B, K] out of histories [B, n, room], or out of their newest tokens [B, n]."""
+    if histories.ndim == 2:
+        return histories.gather(1, indices)
     return histories.gather(1, indices[:, :, None].expand(-1, -1, histories.shape[2]))

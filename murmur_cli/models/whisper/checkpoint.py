@@ -43,6 +43,7 @@ class Checkpoint:
         encoder: The encoder.
         decoder: The decoder.
         vocabulary: Its tokens.
+        tokenizer: The file that they are described in.
         not_first: Tokens that no text begins with.
         heads: (layer, head) of the decoder's heads that follow the audio, ascending.
         n_audio: Vectors that the encoder makes of a window: 1500 for 30 s.
@@ -53,6 +54,7 @@ class Checkpoint:
     encoder: Encoder
     decoder: Decoder
     vocabulary: Vocabulary
+    tokenizer: Path
     not_first: tuple[int, ...]
     heads: tuple[tuple[int, int], ...]
     n_audio: int
@@ -115,6 +117,7 @@ def load_checkpoint(folder: Path, *, precision: Precision, device: torch.device)
         encoder=Encoder(model.model.encoder, dtype=precision.encoder, device=device),
         decoder=Decoder(model, forbidden=sorted(forbidden - {vocabulary.end}), precision=precision, device=device),
         vocabulary=vocabulary,
+        tokenizer=folder / "tokenizer.json",
         not_first=_known_tokens(generation.begin_suppress_tokens, vocabulary),
         heads=_find_heads(model),
         n_audio=config.max_source_positions,

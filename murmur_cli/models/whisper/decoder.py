@@ -72,6 +72,11 @@ class Decoder:
         self._head = make_linear(self._output, bias, dtype=precision.decoder, quantised=precision.quantised)
 
     @property
+    def device(self) -> torch.device:
+        """Where it computes."""
+        return self._device
+
+    @property
     def n_layers(self) -> int:
         """Layers of the decoder."""
         return len(self._layers)

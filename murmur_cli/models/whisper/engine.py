@@ -12,11 +12,13 @@ from pathlib import Path
 import numpy as np
 import torch
 
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.engine import Answer, Extras, Job
 from murmur_cli.errors import DeviceError
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
 from murmur_cli.models.whisper.chunk_reading import read_chunk
+from murmur_cli.models.whisper.ears import Ears
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.precision import choose_precision
@@ -54,6 +56,7 @@ class WhisperEngine:
     def __init__(self, checkpoint: Checkpoint, info: EngineInfo) -> None:
         self._checkpoint = checkpoint
         self._info = info
+        self._ears = Ears(checkpoint)
 
     @property
     def sample_rate(self) -> int:
@@ -67,8 +70,16 @@ class WhisperEngine:
 
     @property
     def extras(self) -> Extras:
-        """It gives the times of words."""
-        return Extras(word_times=True)
+        """It gives the times of words, and can be given keywords."""
+        return Extras(word_times=True, bias=True)
+
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for it.
+
+        Raises:
+            UsageError: Its tokenizer is of a kind that cannot be followed.
+        """
+        return self._ears.lists()
 
     def resolve_language(self, language: str) -> str:
         """Turn a language's code or English name into its code.
@@ -106,7 +117,8 @@ class WhisperEngine:
         if not np.isfinite(job.samples).all():
             return DecodeError("bad signal", "the chunk has samples that are no numbers")
         language = job.language or self.detect_language(job.samples)
-        return read_chunk(self._checkpoint, job.chunk, job.samples, language=language)
+        ear = self._ears.make(job.bias)
+        return read_chunk(self._checkpoint, job.chunk, job.samples, language=language, ear=ear)
 
 
 @contextmanager

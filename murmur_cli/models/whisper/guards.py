@@ -6,7 +6,7 @@ import enum
 
 from murmur_cli.models.whisper.task import Reading
 
-__all__ = ["TEMPERATURES", "Verdict", "is_hopeless", "judge", "plan_budget"]
+__all__ = ["TEMPERATURES", "Verdict", "is_hopeless", "is_sure", "judge", "plan_budget"]
 
 TEMPERATURES = (0.2, 0.4, 0.6, 0.8, 1.0)
 """What is tried in turn where the most likely text is no good."""
@@ -17,6 +17,7 @@ _SILENCE = 0.6
 _MOST_TOKENS = 224
 
 _HOPELESS = -1.5  # what is still less likely than this after all retries is noise put into words
+_SURE = -0.7  # halfway from what most speech has to what is unlikely
 _TOKENS_PER_S = 12.0  # more than any script needs; a loop is not written to the end of a short window
 _SPARE_TOKENS = 24
 
@@ -52,6 +53,16 @@ def judge(reading: Reading, *, no_speech: float, loops: bool) -> Verdict:
 def is_hopeless(reading: Reading) -> bool:
     """Tell whether a text is so unlikely that no text is better."""
     return reading.mean_logprob < _HOPELESS
+
+
+def is_sure(reading: Reading, *, no_speech: float) -> bool:
+    """Tell whether there is no doubt that somebody said something like a text.
+
+    Args:
+        reading: The text in tokens.
+        no_speech: The model's probability that nobody speaks in the window.
+    """
+    return reading.mean_logprob > _SURE and no_speech <= _SILENCE
 
 
 def plan_budget(duration_s: float, *, n_positions: int) -> int:

@@ -6,17 +6,20 @@ depends on its audio and the options alone, however the audio comes in. Memory d
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 import torch
 
+from murmur_cli.bias.cache import ListCache
 from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.models.device import choose_device
 from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
 from murmur_cli.models.whisper.chunk_reading import read_chunk
+from murmur_cli.models.whisper.ears import Ears
 from murmur_cli.models.whisper.engine import naming_memory
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
@@ -28,7 +31,7 @@ from murmur_cli.speakers.online import OnlineSpeakers
 from murmur_cli.speakers.voices import SpeakerEmbedder
 from murmur_cli.speech.utterances import Utterance, UtteranceCutter
 from murmur_cli.speech.vad import LiveVad
-from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, Samples, Span, Speaker
+from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, KeywordHit, Samples, Span, Speaker
 
 __all__ = ["WhisperStream", "WhisperStreamEngine", "load_whisper_stream"]
 
@@ -85,6 +88,7 @@ class WhisperStreamEngine:
         self._info = info
         self._vad = vad
         self._embedder = embedder
+        self._ears = Ears(checkpoint)
 
     @property
     def sample_rate(self) -> int:
@@ -98,8 +102,16 @@ class WhisperStreamEngine:
 
     @property
     def extras(self) -> Extras:
-        """It gives the times of words, and drafts."""
-        return Extras(word_times=True, step=True)
+        """It gives the times of words, and drafts, and can be given keywords."""
+        return Extras(word_times=True, step=True, bias=True)
+
+    def keyword_lists(self) -> ListCache:
+        """What compiles lists of keywords for it.
+
+        Raises:
+            UsageError: Its tokenizer is of a kind that cannot be followed.
+        """
+        return self._ears.lists()
 
     @contextmanager
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[WhisperStream]:
@@ -108,11 +120,13 @@ class WhisperStreamEngine:
         Raises:
             UsageError: There is no such language.
         """
-        del bias  # keywords: still to come
         codes = self._checkpoint.vocabulary.languages
         language = None if options.language is None else find_language(options.language, codes=codes)
         utterances = UtteranceCutter(self._vad.open(), VadOptions())
-        yield WhisperStream(self._checkpoint, utterances, language=SpokenLanguage(language), embedder=self._embedder)
+        spoken = SpokenLanguage(language)
+        stream = WhisperStream(self._checkpoint, utterances, language=spoken, embedder=self._embedder, ears=self._ears)
+        stream.rebias(bias)
+        yield stream
 
 
 class WhisperStream:
@@ -123,6 +137,7 @@ class WhisperStream:
         utterances: Cuts the session; new.
         language: What it is in; new.
         embedder: Hears who speaks; None: nobody wants to know.
+        ears: Make lists of keywords ready.
     """
 
     def __init__(
@@ -132,11 +147,14 @@ class WhisperStream:
         *,
         language: SpokenLanguage,
         embedder: SpeakerEmbedder | None,
+        ears: Ears,
     ) -> None:
         self._checkpoint = checkpoint
         self._utterances = utterances
         self._language = language
         self._embedder = embedder
+        self._ears = ears
+        self._bias: Bias | None = None
         self._speakers = OnlineSpeakers()
 
     def push(self, samples: Samples) -> StreamUpdate:
@@ -159,17 +177,15 @@ class WhisperStream:
         utterance = self._utterances.peek()
         if utterance is None or _count_speech(utterance) < _LEAST_DRAFT_S:
             return None
-        chunk = utterance.chunk
         with torch.inference_mode(), naming_memory():
-            hypothesis = read_chunk(
-                self._checkpoint, chunk, utterance.samples, language=self._language.code, silence_s=_SILENCE_S
-            )
+            hypothesis = self._read(utterance)
         text = " ".join(segment.text for segment in hypothesis.segments)
-        return StreamDraft(chunk.span.start / SAMPLE_RATE, text, None) if text else None
+        return StreamDraft(utterance.chunk.span.start / SAMPLE_RATE, text, None) if text else None
 
     def rebias(self, bias: Bias | None) -> None:
-        """Listen for something else from here on."""
-        del bias
+        """Listen for something else from here on, in the utterance that is open too."""
+        self._bias = bias
+        self._ears.make(bias)  # now, and not when somebody waits for it
 
     def finish(self) -> StreamUpdate:
         """Commit the utterance that is open.
@@ -183,24 +199,33 @@ class WhisperStream:
         committed: list[StreamSegment] = []
         gaps: list[Gap] = []
         for utterance in utterances:
+            if not self._language.is_known:
+                self._hear_language(utterance)
             with torch.inference_mode(), naming_memory():
                 hypothesis = self._read(utterance)
             offset = utterance.chunk.span.start / SAMPLE_RATE
-            committed += self._commit([_shift(segment, offset) for segment in hypothesis.segments], utterance)
+            found = self._commit([_shift(segment, offset) for segment in hypothesis.segments], utterance)
+            committed += _hand_out(found, [_shift_hit(hit, offset) for hit in hypothesis.hits])
             gaps += [Gap(offset + gap.start, offset + gap.end, gap.reason) for gap in hypothesis.gaps]
         return StreamUpdate(tuple(committed), tuple(gaps))
 
     def _read(self, utterance: Utterance) -> Hypothesis:
-        chunk, samples = utterance.chunk, utterance.samples
-        if not self._language.is_known:
-            self._language.hear(self._score_languages(samples), duration_s=_count_speech(utterance))
-        return read_chunk(self._checkpoint, chunk, samples, language=self._language.code, silence_s=_SILENCE_S)
+        return read_chunk(
+            self._checkpoint,
+            utterance.chunk,
+            utterance.samples,
+            language=self._language.code,
+            silence_s=_SILENCE_S,
+            ear=self._ears.make(self._bias),
+        )
 
-    def _score_languages(self, samples: Samples) -> dict[str, float]:
-        heard = samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
-        n_samples = len(heard) + int(_SILENCE_S * SAMPLE_RATE)
-        features = self._checkpoint.extractor.extract(heard, n_samples=n_samples)
-        return self._checkpoint.score_languages(self._checkpoint.encoder.encode(features))
+    def _hear_language(self, utterance: Utterance) -> None:
+        with torch.inference_mode(), naming_memory():
+            heard = utterance.samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
+            n_samples = len(heard) + int(_SILENCE_S * SAMPLE_RATE)
+            features = self._checkpoint.extractor.extract(heard, n_samples=n_samples)
+            scores = self._checkpoint.score_languages(self._checkpoint.encoder.encode(features))
+        self._language.hear(scores, duration_s=_count_speech(utterance))
 
     def _commit(self, segments: Sequence[HypSegment], utterance: Utterance) -> list[StreamSegment]:
         if not segments or self._embedder is None:
@@ -222,6 +247,19 @@ def _shift(segment: HypSegment, offset: float) -> HypSegment:
     """Move a segment from the time of its utterance to that of the session."""
     words = tuple(replace(word, start=offset + word.start, end=offset + word.end) for word in segment.words)
     return replace(segment, start=offset + segment.start, end=offset + segment.end, words=words)
+
+
+def _shift_hit(hit: KeywordHit, offset: float) -> KeywordHit:
+    return replace(hit, start=offset + hit.start, end=offset + hit.end)
+
+
+def _hand_out(segments: Sequence[StreamSegment], hits: Iterable[KeywordHit]) -> list[StreamSegment]:
+    """Give every hit to the segment in which it begins."""
+    found: list[list[KeywordHit]] = [[] for _ in segments]
+    starts = [segment.start for segment in segments]
+    for hit in hits:
+        found[max(0, bisect_right(starts, hit.start) - 1)].append(hit)
+    return [replace(segment, hits=tuple(own)) for segment, own in zip(segments, found, strict=True)]
 
 
 def _to_committed(segment: HypSegment, speaker: Speaker | None) -> StreamSegment:

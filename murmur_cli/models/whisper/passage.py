@@ -12,7 +12,7 @@ from murmur_cli.models.whisper.times import Stretch, clean_times, find_unread
 from murmur_cli.models.whisper.words import TokenWord, split_words
 from murmur_cli.types import Chunk, Word
 
-__all__ = ["Draft", "Passage", "make_passage"]
+__all__ = ["Draft", "Passage", "choose_passage", "make_passage"]
 
 _COMPRESSED = 2.4  # openai/whisper@v20240930, whisper/transcribe.py, compression_ratio_threshold
 _UNREAD_S = 2.0  # seconds of speech between two words that make a text doubtful
@@ -46,6 +46,7 @@ class Passage:
         mean_logprob: Of the text.
         unread: Where in the window there is much speech without words.
         broken_s: Where in the window the words break off, because what follows cannot be believed.
+        changed: One per word: a list of keywords chose some of it.
     """
 
     window: Chunk
@@ -54,6 +55,7 @@ class Passage:
     mean_logprob: float
     unread: tuple[Stretch, ...]
     broken_s: float | None
+    changed: tuple[bool, ...] = ()
 
     @property
     def is_good(self) -> bool:
@@ -109,7 +111,23 @@ def make_passage(window: Chunk, draft: Draft, *, sample_rate: int, spaced: bool)
         mean_logprob=draft.reading.mean_logprob,
         unread=tuple(find_unread(believed, speech, least_s=_UNREAD_S)),
         broken_s=(believed[-1].end if believed else speech[0].start) if is_broken else None,
+        changed=tuple(any(draft.reading.changed[w.first : w.last]) for w in token_words[: len(believed)]),
     )
+
+
+def choose_passage(plain: Passage, listed: Passage, excused: Passage) -> Passage:
+    """Choose between what was read without a list, and with it: no list makes speech of noise, nor noise of speech.
+
+    Args:
+        plain: Read without the list.
+        listed: Read with it.
+        excused: The same as ``listed``, but what the list chose does not count against it.
+    """
+    if plain.verdict in (Verdict.SILENT, Verdict.UNLIKELY):
+        return plain
+    if listed.verdict is Verdict.GOOD:
+        return listed
+    return excused if plain.verdict is excused.verdict is Verdict.GOOD else plain
 
 
 def _to_word(word: TokenWord, draft: Draft) -> Word:

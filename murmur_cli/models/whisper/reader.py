@@ -7,15 +7,17 @@ it: the caller reads windows of one chunk together.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 from torch import Tensor
 
 from murmur_cli.models.whisper.align import align_tokens
 from murmur_cli.models.whisper.beam import search
 from murmur_cli.models.whisper.checkpoint import Checkpoint
+from murmur_cli.models.whisper.ear import Ear
 from murmur_cli.models.whisper.features import SAMPLE_RATE
-from murmur_cli.models.whisper.guards import TEMPERATURES, plan_budget
-from murmur_cli.models.whisper.passage import Draft, Passage, make_passage
+from murmur_cli.models.whisper.guards import TEMPERATURES, is_sure, plan_budget
+from murmur_cli.models.whisper.passage import Draft, Passage, choose_passage, make_passage
 from murmur_cli.models.whisper.sample import sample
 from murmur_cli.models.whisper.task import Reading, Task
 from murmur_cli.models.whisper.words import UNSPACED
@@ -29,6 +31,15 @@ _FRAME_S = 0.02  # of the encoder's vectors
 _ROUND_SAMPLES = SAMPLE_RATE // 10  # a whole number of vectors
 
 
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """A window, what the encoder made of it, (T, D), and the probability that nobody speaks in it."""
+
+    window: Chunk
+    encoded: Tensor
+    silence: float
+
+
 class Reader:
     """Reads windows of one recording in one language.
 
@@ -37,6 +48,7 @@ class Reader:
         language: Its code.
         read: Gives the signal of a span of the recording, shape (n_samples,), at ``SAMPLE_RATE``.
         silence_s: Silence that the encoder hears behind the longest window, in seconds; None: as much as it can hear.
+        ear: What is listened for.
     """
 
     def __init__(
@@ -46,8 +58,10 @@ class Reader:
         language: str,
         read: Callable[[Span], Samples],
         silence_s: float | None = None,
+        ear: Ear | None = None,
     ) -> None:
         self._checkpoint = checkpoint
+        self._ear = ear
         self._silence_s = silence_s
         self._read_samples = read
         self._prompt = checkpoint.vocabulary.prompt(language)
@@ -60,8 +74,26 @@ class Reader:
             encoded = self._encode(batch)
             audio = self._checkpoint.decoder.memorise(encoded)
             silence = self._checkpoint.no_speech(audio)
-            readings = search(self._checkpoint.decoder, audio, self._make_task(batch), n_beams=_N_BEAMS)
-            passages += map(self._finish, batch, encoded, silence, readings)
+            readings = search(self._checkpoint.decoder, audio, self._make_task(batch, self._ear), n_beams=_N_BEAMS)
+            heard = list(map(_Heard, batch, encoded, silence))
+            passages += self._check(heard, readings) if self._ear else map(self._finish, heard, readings)
+        return passages
+
+    def _check(self, heard: Sequence[_Heard], readings: Sequence[Reading]) -> list[Passage]:
+        """Finish readings with a list; where one is not sure, compare it with what is read without the list."""
+        passages = list(map(self._finish, heard, readings))
+        doubtful = [
+            index
+            for index, (window, passage) in enumerate(zip(heard, passages, strict=True))
+            if not passage.is_good or not is_sure(readings[index], no_speech=window.silence)
+        ]
+        if doubtful:
+            audio = self._checkpoint.decoder.memorise([heard[index].encoded for index in doubtful])
+            task = self._make_task([heard[index].window for index in doubtful], None)
+            plain = search(self._checkpoint.decoder, audio, task, n_beams=_N_BEAMS)
+            for index, other in zip(doubtful, plain, strict=True):
+                excused = self._finish(heard[index], replace(readings[index], is_excused=True))
+                passages[index] = choose_passage(self._finish(heard[index], other), passages[index], excused)
         return passages
 
     def sample(self, windows: Sequence[Chunk]) -> list[Passage]:
@@ -75,17 +107,17 @@ class Reader:
                 pending = [index for index, tried in enumerate(tries) if not (tried and tried[-1].is_good)]
                 if not pending:
                     break
-                heard = [encoded[index] for index in pending]
                 readings = sample(
                     self._checkpoint.decoder,
-                    self._checkpoint.decoder.memorise(heard),
-                    self._make_task([batch[index] for index in pending]),
+                    self._checkpoint.decoder.memorise([encoded[index] for index in pending]),
+                    self._make_task([batch[index] for index in pending], self._ear),
                     temperature=temperature,
                     seeds=[batch[index].span.start * (len(TEMPERATURES) + 1) + attempt for index in pending],
                     n_tries=_N_TRIES,
                 )
                 for index, reading in zip(pending, readings, strict=True):
-                    tries[index].append(self._finish(batch[index], encoded[index], silence[index], reading))
+                    heard = _Heard(batch[index], encoded[index], silence[index])
+                    tries[index].append(self._finish(heard, reading))
             passages += [max(tried, key=lambda p: (p.is_good, p.broken_s is None, p.mean_logprob)) for tried in tries]
         return passages
 
@@ -107,24 +139,25 @@ class Reader:
         longest = max(window.span.n_samples for window in windows) + int(self._silence_s * SAMPLE_RATE)
         return -(-longest // _ROUND_SAMPLES) * _ROUND_SAMPLES
 
-    def _make_task(self, windows: Sequence[Chunk]) -> Task:
+    def _make_task(self, windows: Sequence[Chunk], ear: Ear | None) -> Task:
         n_positions = self._checkpoint.decoder.n_positions - len(self._prompt)
         return Task(
             prompt=self._prompt,
             end=self._checkpoint.vocabulary.end,
             not_first=self._checkpoint.not_first,
             budgets=tuple(plan_budget(w.span.n_samples / SAMPLE_RATE, n_positions=n_positions) for w in windows),
+            ear=ear,
         )
 
-    def _finish(self, window: Chunk, encoded: Tensor, silence: float, reading: Reading) -> Passage:
-        frames = self._align(window, encoded, reading.tokens) if reading.tokens else [0]
+    def _finish(self, heard: _Heard, reading: Reading) -> Passage:
+        frames = self._align(heard.window, heard.encoded, reading.tokens) if reading.tokens else [0]
         draft = Draft(
             reading=reading,
             pieces=tuple(self._checkpoint.vocabulary.pieces[token] for token in reading.tokens),
             starts=tuple(frame * _FRAME_S for frame in frames),
-            no_speech=silence,
+            no_speech=heard.silence,
         )
-        return make_passage(window, draft, sample_rate=SAMPLE_RATE, spaced=self._is_spaced)
+        return make_passage(heard.window, draft, sample_rate=SAMPLE_RATE, spaced=self._is_spaced)
 
     def _align(self, window: Chunk, encoded: Tensor, tokens: Sequence[int]) -> list[int]:
         return align_tokens(

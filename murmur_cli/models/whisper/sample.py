@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from murmur_cli.models.whisper.decoder import Decoder
+from murmur_cli.models.whisper.ear import start_listening
 from murmur_cli.models.whisper.state import Memory
 from murmur_cli.models.whisper.task import Reading, Task
 
@@ -44,24 +45,32 @@ def sample(
     logits = decoder.logits(hidden[:, -1:])
     logits[..., list(task.not_first)] = -math.inf
     logits = logits.expand(-1, n_tries, -1)
+    itself = torch.arange(n_tries, device=device).expand(len(task.budgets), -1)
+    listening = start_listening(task.ear, n_windows=len(task.budgets), n_hypotheses=n_tries, device=device)
     tokens: list[Tensor] = []
     logprobs: list[Tensor] = []
+    changed: list[Tensor] = []
     ended = torch.zeros(logits.shape[:2], dtype=torch.bool, device=device)
     for _ in range(max(task.budgets)):
-        token = _draw(logits, temperature, generators).masked_fill(ended, task.end)
+        raised = logits if listening is None else listening.raise_logits(logits)
+        token = _draw(raised, temperature, generators).masked_fill(ended, task.end)
         tokens.append(token)
         logprobs.append(logits.log_softmax(dim=-1).gather(2, token[:, :, None])[:, :, 0])
+        if listening is not None:
+            changed.append(listening.compare(itself, token))
+            listening.follow(itself, token)
         ended = ended | (token == task.end)
         if bool(ended.all()):
             break
         logits = decoder.logits(decoder.step(token, state))
-    all_tokens, all_logprobs = torch.stack(tokens, dim=2).tolist(), torch.stack(logprobs, dim=2).tolist()
+    changed = changed or [torch.zeros_like(ended)] * len(tokens)
+    written = [torch.stack(each, dim=2).tolist() for each in (tokens, logprobs, changed)]
     return [
         max(
-            (_read(text, gains, task.end, budget) for text, gains in zip(texts, logprobs_of_texts, strict=True)),
+            (_read(*text, end=task.end, budget=budget) for text in zip(*texts, strict=True)),
             key=lambda reading: reading.mean_logprob,
         )
-        for texts, logprobs_of_texts, budget in zip(all_tokens, all_logprobs, task.budgets, strict=True)
+        for *texts, budget in zip(*written, task.budgets, strict=True)
     ]
 
 
@@ -73,8 +82,11 @@ def _draw(logits: Tensor, temperature: float, generators: Sequence[torch.Generat
     return torch.stack(drawn)
 
 
-def _read(tokens: Sequence[int], logprobs: Sequence[float], end: int, budget: int) -> Reading:
+def _read(
+    tokens: Sequence[int], logprobs: Sequence[float], changed: Sequence[bool], *, end: int, budget: int
+) -> Reading:
     text = list(tokens[:budget])
     ended = end in text
     n_spoken = text.index(end) if ended else len(text)
-    return Reading(tuple(text[:n_spoken]), tuple(logprobs[: n_spoken + ended]), ended)
+    n_written = n_spoken + ended
+    return Reading(tuple(text[:n_spoken]), tuple(logprobs[:n_written]), ended, tuple(changed[:n_written]))

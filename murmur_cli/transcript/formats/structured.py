@@ -12,9 +12,18 @@ from dataclasses import asdict
 from typing import TypeAlias
 
 from murmur_cli.transcript.notation import floor_ms, to_ms
-from murmur_cli.types import Gap, Segment, Transcript, Word
+from murmur_cli.types import BiasUse, Gap, KeywordHit, Segment, Transcript, Word
 
-__all__ = ["VERSION", "JsonObject", "describe_word", "dump_json", "render_json", "render_jsonl"]
+__all__ = [
+    "VERSION",
+    "JsonObject",
+    "describe_hit",
+    "describe_list",
+    "describe_word",
+    "dump_json",
+    "render_json",
+    "render_jsonl",
+]
 
 VERSION = 1
 """Of the layout, as the field ``v`` says it."""
@@ -50,6 +59,7 @@ def _to_object(transcript: Transcript, *, word_times: bool) -> JsonObject:
         "gaps": [_describe_gap(gap, duration) for gap in transcript.gaps],
         "damage": transcript.damage,
         "provenance": asdict(transcript.provenance),
+        **_describe_use(transcript),
     }
 
 
@@ -63,6 +73,7 @@ def _iter_events(transcript: Transcript, *, word_times: bool) -> Iterator[JsonOb
         "language": transcript.language,
         "damage": transcript.damage,
         "provenance": asdict(transcript.provenance),
+        **_describe_use(transcript),
     }
     parts: list[Segment | Gap] = [*transcript.segments, *transcript.gaps]
     for part in sorted(parts, key=lambda part: part.start):
@@ -97,6 +108,29 @@ def describe_word(word: Word, duration: float) -> JsonObject:
         "end": _to_seconds(word.end, duration),
         "text": word.text.strip(),
         "probability": round(word.probability, 4) if math.isfinite(word.probability) else None,
+    }
+
+
+def _describe_use(transcript: Transcript) -> JsonObject:
+    """Say what was listened for, if anything was, and what came of it."""
+    if transcript.bias is None:
+        return {}
+    hits = [describe_hit(hit, transcript.duration) for hit in transcript.bias.hits]
+    return {"bias": {**describe_list(transcript.bias), "hits": hits}}
+
+
+def describe_list(use: BiasUse) -> JsonObject:
+    """Write which keywords were listened for."""
+    return {"sha": use.sha256, "strength": use.strength, "phrases": use.n_phrases}
+
+
+def describe_hit(hit: KeywordHit, duration: float) -> JsonObject:
+    """Write a keyword that was heard, with no time beyond ``duration`` seconds."""
+    return {
+        "phrase": hit.phrase,
+        "start": _to_seconds(hit.start, duration),
+        "end": _to_seconds(hit.end, duration),
+        "changed": hit.changed,
     }
 
 

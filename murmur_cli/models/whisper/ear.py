@@ -1,0 +1,129 @@
+"""Keywords in Whisper's loops: what a list adds to the logits of hypotheses, which branch and die.
+
+A token is raised only where the model hears it nearly as well as the best one, and nothing is raised where the best one
+ends the text, or where a hypothesis turns in circles. What the model thinks of a text without the list stays known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from murmur_cli.bias.hits import HitFinder
+from murmur_cli.bias.store import BiasStore
+from murmur_cli.decode.turning import TurnCounter
+
+__all__ = ["Ear", "Listening", "start_listening"]
+
+_NOTICEABLE = 1e-3  # nats; less is rounding
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Ear:
+    """What is listened for.
+
+    Attributes:
+        store: Holds the list.
+        list_id: Its id there.
+        margin: A token is raised if its logit is no more than this below the best.
+        end: The token that ends a text.
+        finder: Finds keywords in what was written.
+    """
+
+    store: BiasStore
+    list_id: int
+    margin: float
+    end: int
+    finder: HitFinder
+
+
+def start_listening(ear: Ear | None, *, n_windows: int, n_hypotheses: int, device: torch.device) -> Listening | None:
+    """Begin a search with an ear; None without one."""
+    if ear is None:
+        return None
+    return Listening(ear, n_windows=n_windows, n_hypotheses=n_hypotheses, device=device)
+
+
+class Listening:
+    """One search with an ear: how far the matches of B windows' hypotheses are.
+
+    Args:
+        ear: What is listened for.
+        n_windows: B.
+        n_hypotheses: Of every window, at first.
+        device: Of the logits.
+    """
+
+    def __init__(self, ear: Ear, *, n_windows: int, n_hypotheses: int, device: torch.device) -> None:
+        n_rows = n_windows * n_hypotheses
+        self._ear = ear
+        self._n_hypotheses = n_hypotheses
+        self._states = ear.store.start(n_rows)
+        self._turns = TurnCounter(n_rows, device)
+        self._logits = self._raised = torch.zeros(n_windows, n_hypotheses, 0, device=device)
+        self._best = torch.zeros(n_windows, n_hypotheses, dtype=torch.int64, device=device)
+        self._floor = torch.zeros(n_windows, n_hypotheses, device=device)
+
+    def raise_logits(self, logits: Tensor) -> Tensor:
+        """Give logits with what the list adds.
+
+        Args:
+            logits: Of every hypothesis, [B, K, V]; they stay as they are.
+        """
+        best, choice = logits.max(dim=-1)
+        turning = self._turns.is_turning().view_as(best)
+        floor = (best - self._ear.margin).masked_fill((choice == self._ear.end) | turning, math.inf)
+        raised = logits.flatten(0, 1).clone()
+        self._ear.store.score(raised, self._states, self._name_list(), floor.flatten())
+        self._logits, self._best, self._floor, self._raised = logits, choice, floor, raised.view_as(logits)
+        return self._raised
+
+    def compare(self, parents: Tensor, tokens: Tensor) -> Tensor:
+        """Tell of tokens whether the list brought them forward, before the one that would have been chosen.
+
+        Args:
+            parents: The hypotheses that they go on from, [B, n].
+            tokens: [B, n].
+        """
+        chosen = self._best.gather(1, parents)
+        gain = self._gain(parents, tokens) - self._gain(parents, chosen)
+        return (tokens != chosen) & (gain > _NOTICEABLE)
+
+    def follow(self, parents: Tensor, tokens: Tensor) -> None:
+        """Go on with one more token of every hypothesis.
+
+        Args:
+            parents: The hypotheses that they go on from, [B, K].
+            tokens: [B, K].
+        """
+        granted = _pick(self._logits, parents, tokens) >= self._floor.gather(1, parents)
+        first = torch.arange(len(parents), device=parents.device)[:, None] * self._n_hypotheses
+        rows = (first + parents).flatten()
+        self._n_hypotheses = parents.shape[1]
+        self._turns.select(rows)
+        self._turns.read(tokens.flatten())
+        self._states = self._states[rows]
+        self._states = self._ear.store.advance(self._states, self._name_list(), tokens.flatten(), granted.flatten())
+
+    def retire(self, sources: Sequence[int]) -> None:
+        """Keep some windows only: the new window i is the old window ``sources[i]``."""
+        first = torch.tensor(list(sources), device=self._states.device)[:, None] * self._n_hypotheses
+        rows = (first + torch.arange(self._n_hypotheses, device=self._states.device)).flatten()
+        self._states = self._states[rows]
+        self._turns.select(rows)
+
+    def _name_list(self) -> Tensor:
+        return torch.full_like(self._states, self._ear.list_id)
+
+    def _gain(self, parents: Tensor, tokens: Tensor) -> Tensor:
+        return _pick(self._raised, parents, tokens) - _pick(self._logits, parents, tokens)
+
+
+def _pick(logits: Tensor, parents: Tensor, tokens: Tensor) -> Tensor:
+    """Pick the logits of tokens [B, n] of hypotheses [B, n] out of [B, K, V]."""
+    windows = torch.arange(len(logits), device=logits.device)[:, None]
+    return logits[windows, parents, tokens]
