@@ -23,6 +23,7 @@ __all__ = [
     "load_call",
     "load_stm",
     "load_utterances",
+    "normalise",
 ]
 
 NORMALISER = f"Whisper English normaliser (whisper-normalizer {metadata.version('whisper-normalizer')})"
@@ -88,9 +89,14 @@ def _load_normaliser() -> EnglishTextNormalizer:
     return EnglishTextNormalizer()
 
 
+def normalise(text: str) -> str:
+    """Spell a text as it is scored."""
+    spelled: str = _load_normaliser()(text)
+    return spelled
+
+
 def count_errors(reference: str, hypothesis: str) -> WordErrors:
     """Align two texts, both normalised, with the fewest changes."""
-    normalise = _load_normaliser()
     words = normalise(reference).split()
     said = normalise(hypothesis).split()
     if not words:  # jiwer aligns nothing with nothing by raising an error
