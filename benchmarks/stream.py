@@ -25,13 +25,18 @@ from recognise import join_text, recognise
 from report import Report, Table, describe_run, format_goal, format_report, write_report
 from scoring import WordErrors, count_errors, load_call
 from sessions import DATA_DIR
+from stream_digits import Session as InterleavedSession
+from stream_digits import parse as parse_digits
+from stream_digits import run_sessions
 
+from murmur_cli.audio.backlog import Backlog
 from murmur_cli.audio.live import LiveSource
-from murmur_cli.engine import Bias, Extras, StreamDecoder, StreamEngine, StreamUpdate
+from murmur_cli.bias.cache import ListCache
+from murmur_cli.engine import Bias, Extras, StreamDecoder, StreamDraft, StreamEngine, StreamUpdate
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, StreamOptions, VadOptions
 from murmur_cli.stream import Wishes, transcribe_live
-from murmur_cli.transcript.events import Committed, Missing
+from murmur_cli.transcript.events import Committed, Draft, LiveEvent, Missing
 from murmur_cli.transcript.growing import GrowingFile
 from murmur_cli.transcript.live import make_writer
 from murmur_cli.types import EngineInfo, Samples
@@ -40,8 +45,11 @@ __all__ = ["Endless", "Live", "main", "measure_endless", "measure_live"]
 
 _WER_GOAL, _MEDIAN_GOAL, _P95_GOAL = 2.0, 5.0, 11.0  # points over batch, seconds, seconds
 _COST_GOAL, _SILENCE_GOAL, _GROWTH_GOAL = 50.0, 3.0, 5.0  # percent, percent, MB
+_DRAFT_GOAL = 1.5  # seconds
 _SILENCE_S, _BLOCK = 120, 1600
+_PACED_S = 0.1  # of the first block of a file that is played at its own pace
 _SETTLED_S = 600.0
+_WISHES = Wishes(is_stopped=lambda: False)
 
 
 @dataclass(slots=True)
@@ -62,6 +70,7 @@ class Live:
     cpu_s: float
     utterances: tuple[tuple[float, float], ...]
     n_gaps: int
+    first_drafts_s: tuple[float, ...]  # how long after an utterance began its first draft came
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,19 @@ class Endless:
     hours: float
     settled_bytes: int
     peak_bytes: int
+
+
+class _Watcher:
+    """Hears of a session; implements ``LiveObserver``."""
+
+    def __init__(self, *, shows_drafts: bool = False) -> None:
+        self.shows_drafts = shows_drafts
+
+    def listening(self, backlog: Backlog) -> None:
+        del backlog
+
+    def noted(self, text: str) -> None:
+        print(text)
 
 
 class _Watched:
@@ -93,10 +115,19 @@ class _Watched:
     def extras(self) -> Extras:
         return self._engine.extras
 
+    def keyword_lists(self) -> ListCache:
+        return self._engine.keyword_lists()
+
     @contextmanager
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> Iterator[StreamDecoder]:
         with self._engine.open(options, bias=bias) as self._decoder:
             yield self
+
+    def rebias(self, bias: Bias | None) -> None:
+        self._decoder.rebias(bias)
+
+    def draft(self) -> StreamDraft | None:
+        return self._decoder.draft()
 
     def push(self, samples: Samples) -> StreamUpdate:
         cpu, wall = time.process_time(), time.perf_counter()
@@ -129,29 +160,35 @@ def main(arguments: Sequence[str] | None = None) -> None:
     batch = recognise([path], batch_engine, vad=load_silero(VadOptions()), language=None)
     batch_errors = count_errors(reference, join_text(batch.transcripts[0]))
     engine = load_stream_engine(model, on_note=lambda _: None)
-    live = measure_live(path, reference, engine, is_realtime=not args.fast)
+    live = measure_live(path, reference, engine, is_realtime=not args.fast, shows_drafts=not args.fast)
     silence = _measure_silence(engine)
     endless = measure_endless(args.hours)
-    report = _make_report(live, batch_errors, silence, endless, info=engine.info)
+    (interleaved,) = run_sessions(parse_digits(["--sessions", "1", "--data", str(args.data)]))
+    report = _make_report(live, batch_errors, silence, endless, interleaved, info=engine.info)
     print(format_report(report))
     if args.json:
         write_report(args.json, report, [asdict(live), asdict(endless)])
 
 
-def measure_live(path: Path, reference: str, engine: StreamEngine, *, is_realtime: bool) -> Live:
+def measure_live(
+    path: Path, reference: str, engine: StreamEngine, *, is_realtime: bool, shows_drafts: bool = False
+) -> Live:
     """Play a recording to an engine."""
     options, costs = StreamOptions(realtime=is_realtime), Costs()
     source = LiveSource(str(path), sample_rate=engine.sample_rate, options=options)
-    events = list(
-        transcribe_live(
-            source,
-            _Watched(engine, costs),
-            options=options,
-            recorder=None,
-            wishes=Wishes(lambda: False),
-            on_note=lambda _: None,
-        )
+    heard = transcribe_live(
+        source,
+        _Watched(engine, costs),
+        options=options,
+        recorder=None,
+        wishes=_WISHES,
+        observer=_Watcher(shows_drafts=shows_drafts),
     )
+    events: list[LiveEvent] = []
+    came_at: list[float] = []
+    for event in heard:
+        events.append(event)
+        came_at.append(time.monotonic())
     committed = [event for event in events if isinstance(event, Committed)]
     latencies = [
         event.latency + event.end - word.end for event in committed if event.latency is not None for word in event.words
@@ -163,7 +200,17 @@ def measure_live(path: Path, reference: str, engine: StreamEngine, *, is_realtim
         cpu_s=costs.cpu_s,
         utterances=tuple(costs.utterances),
         n_gaps=sum(isinstance(event, Missing) for event in events),
+        first_drafts_s=tuple(_time_first_drafts(events, came_at)),
     )
+
+
+def _time_first_drafts(events: Sequence[LiveEvent], came_at: Sequence[float]) -> Iterator[float]:
+    """Tell how long after each utterance began its first draft came; the session begins with its first block."""
+    began_at, drafted = came_at[0] - _PACED_S, -1.0
+    for event, at in zip(events, came_at, strict=True):
+        if isinstance(event, Draft) and event.text and event.start > drafted:
+            drafted = event.start
+            yield at - began_at - event.start
 
 
 def measure_endless(hours: float) -> Endless:
@@ -177,7 +224,7 @@ def measure_endless(hours: float) -> Endless:
         places = [stack.enter_context(GrowingFile(Path(folder) / f"session.{name}")) for name in LIVE_FORMATS]
         writers = [make_writer(name, place) for name, place in zip(LIVE_FORMATS, places, strict=True)]
         for event in transcribe_live(
-            source, engine, options=options, recorder=None, wishes=Wishes(lambda: False), on_note=lambda _: None
+            source, engine, options=options, recorder=None, wishes=_WISHES, observer=_Watcher()
         ):
             for writer in writers:
                 writer.write(event)
@@ -200,7 +247,13 @@ def _measure_silence(engine: StreamEngine) -> float:
 
 
 def _make_report(
-    live: Live, batch: WordErrors, silence_percent: float, endless: Endless, *, info: EngineInfo
+    live: Live,
+    batch: WordErrors,
+    silence_percent: float,
+    endless: Endless,
+    interleaved: InterleavedSession,
+    *,
+    info: EngineInfo,
 ) -> Report:
     shares = [100.0 * cost / max(speech, 0.1) for cost, speech in live.utterances]
     total = 100.0 * sum(cost for cost, _ in live.utterances) / sum(speech for _, speech in live.utterances)
@@ -217,6 +270,8 @@ def _make_report(
         ("  95 of 100 below", f"{np.percentile(shares, 95):.1f}"),
         ("silence, % of a core", f"{silence_percent:.2f}"),
         (f"growth over {endless.hours:g} h after 10 min, MB", f"{growth:.1f}"),
+        ("interleaved decoder (tiny model), CPU-ms a chunk", f"{np.mean(interleaved.chunk_ms):.0f}"),
+        ("  its last 20 chunks", f"{np.mean(interleaved.chunk_ms[-20:]):.0f}"),
     ]
     verdicts = [
         format_goal(f"WER <= batch + {_WER_GOAL:g}: {worse:+.2f}", reached=worse <= _WER_GOAL),
@@ -229,6 +284,10 @@ def _make_report(
         rows[3:3] = [("latency of a word, s: median", f"{median:.2f}"), ("  95 of 100 below", f"{p95:.2f}")]
         reached = bool(median <= _MEDIAN_GOAL and p95 <= _P95_GOAL)
         verdicts.append(format_goal(f"latency <= {_MEDIAN_GOAL:g} s, of 95 % <= {_P95_GOAL:g} s", reached=reached))
+        first_s = float(np.median(live.first_drafts_s))
+        rows.insert(5, ("first draft after an utterance begins, s: median", f"{first_s:.2f}"))
+        reached = first_s <= _DRAFT_GOAL
+        verdicts.append(format_goal(f"first draft <= {_DRAFT_GOAL:g} s, in the median", reached=reached))
     about = {"model": f"{info.model}, {info.precision}", "audio": f"calls/0.mp3, {live.duration_s:.0f} s"}
     return Report("Live captions", describe_run(about), Table(("what", "value"), tuple(rows)), tuple(verdicts))
 

@@ -31,7 +31,16 @@ from sessions import DATA_DIR
 from murmur_cli.engine import StreamDecoder, StreamSegment
 from murmur_cli.types import Samples
 
-__all__ = ["Session", "count_plain_errors", "count_right_speakers", "main", "play", "read_reference"]
+__all__ = [
+    "Session",
+    "count_plain_errors",
+    "count_right_speakers",
+    "main",
+    "parse",
+    "play",
+    "read_reference",
+    "run_sessions",
+]
 
 _MINUTES = (1, 2, 3, 5)
 _SHORTEST_BLOCK, _LONGEST_BLOCK = RATE // 50, 2 * RATE
@@ -55,9 +64,9 @@ class Session:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    args = _parse(arguments)
+    args = parse(arguments)
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # as the command does; it is read when torch is imported
-    sessions = list(_run(args))
+    sessions = list(run_sessions(args))
     words = sum((session.words for session in sessions), WordErrors())
     right, all_right = sum(s.n_right_speakers for s in sessions), sum(s.n_right_words for s in sessions)
     speakers = 100.0 * right / max(all_right, 1)
@@ -87,7 +96,8 @@ def count_right_speakers(reference: Sequence[Spoken], hypothesis: Sequence[Spoke
     return n_words, n_speakers
 
 
-def _run(args: argparse.Namespace) -> Iterator[Session]:
+def run_sessions(args: argparse.Namespace) -> Iterator[Session]:
+    """Play as many sessions as the arguments of ``parse`` say."""
     import torch  # noqa: PLC0415 - after the settings that are read when it is imported
 
     from murmur_cli.models.silero import load_silero  # noqa: PLC0415 - loads torch
@@ -167,7 +177,8 @@ def _to_row(session: Session) -> tuple[str, ...]:
     )
 
 
-def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+def parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sessions", type=int, default=16, help="how many, four of each length (%(default)s)")
     parser.add_argument("--seed", type=int, default=900, help="of the first session (%(default)s)")
