@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lively_whisper import write_lively_folder
-from oracles.utterances import cut_plainly
+from loud_speech import Loud, make_talk
+from oracles.seams import count_known_plainly, find_seam_plainly
+from oracles.utterances import PlainUtterance, cut_plainly
 
 from murmur_cli.engine import StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError, UsageError
@@ -23,34 +26,10 @@ from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.live import WhisperStreamEngine, load_whisper_stream
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speakers.voices import VOICE_SIZE, VoiceVector
-from murmur_cli.speech.vad import FRAME_SAMPLES
-from murmur_cli.types import Chunk, Samples
+from murmur_cli.types import Samples, Word
 
 RATE = 16_000
 ENGLISH = StreamOptions(language="en")
-
-
-class Loud:
-    """Takes what is loud for speech, frame by frame; implements ``LiveVad`` and ``SpeechScorer``."""
-
-    def __init__(self) -> None:
-        self._rest = np.zeros(0, np.float32)
-
-    def open(self) -> Loud:
-        return Loud()
-
-    def push(self, samples: Samples) -> list[float]:
-        self._rest = np.concatenate((self._rest, samples))
-        n_whole = len(self._rest) // FRAME_SAMPLES * FRAME_SAMPLES
-        frames, self._rest = self._rest[:n_whole].reshape(-1, FRAME_SAMPLES), self._rest[n_whole:]
-        return [score(frame) for frame in frames]
-
-    def finish(self) -> list[float]:
-        return [score(self._rest)] if len(self._rest) else []
-
-
-def score(frame: Samples) -> float:
-    return float(np.abs(frame).max() > 0.01)
 
 
 class Pitched:
@@ -75,14 +54,6 @@ def engine(folder: Path) -> WhisperStreamEngine:
     )
 
 
-def make_talk(*parts: tuple[float, float]) -> Samples:
-    """Noise of so many seconds, so loud each."""
-    draw = np.random.default_rng(5)
-    return np.concatenate(
-        [level * draw.standard_normal(round(seconds * RATE)).clip(-3, 3) for seconds, level in parts]
-    ).astype(np.float32)
-
-
 TALK = make_talk((0.3, 0), (2.5, 0.3), (1.0, 0), (3.0, 0.03), (0.2, 0), (1.0, 0.03), (0.7, 0), (12.5, 0.3), (0.9, 0))
 
 
@@ -100,24 +71,44 @@ def whole(engine: WhisperStreamEngine) -> StreamUpdate:
     return hear(engine, [TALK])
 
 
-def iter_plainly(engine: WhisperStreamEngine) -> Iterator[tuple[str, float, float]]:
-    """Read the utterances of the whole talk one by one."""
-    scorer = Loud()
-    probabilities = scorer.push(TALK) + scorer.finish()
-    for index, (span, speech, is_forced) in enumerate(cut_plainly(probabilities, TALK, VadOptions())):
+def list_plainly(engine: WhisperStreamEngine) -> tuple[list[Word], int]:
+    """Read the utterances of the whole talk one by one, those that are too long up to a seam; and count these."""
+    said: dict[int, list[Word]] = {0: []}  # what was said, by the seam where it ends
+
+    def read(utterance: PlainUtterance) -> list[Word]:
+        span = utterance.chunk.span
         with torch.inference_mode():
-            chunk, samples = Chunk(index, span, speech, forced_cut=is_forced), TALK[span.start : span.end]
-            said = read_chunk(engine._checkpoint, chunk, samples, language="en", silence_s=6.0)
-        for word in [word for segment in said.segments for word in segment.words]:
-            yield word.text, word.start + span.start / RATE, word.end + span.start / RATE
+            signal = TALK[span.start : span.end]
+            reading = read_chunk(engine._checkpoint, utterance.chunk, signal, language="en", silence_s=6.0)
+        at = span.start / RATE
+        told = [word for segment in reading.segments for word in segment.words]
+        words = [replace(word, start=at + word.start, end=at + word.end) for word in told]
+        return words[count_known_plainly(words, said.get(utterance.fresh, []), at=utterance.fresh / RATE) :]
+
+    def cut(utterance: PlainUtterance) -> int | None:
+        words = read(utterance)
+        start, end = utterance.runs[0].start / RATE, utterance.runs[-1].end / RATE
+        seam = find_seam_plainly(words, start=start, end=end)
+        if seam is not None:
+            said[round(seam[1] * RATE)] = words[: seam[0]]
+        return None if seam is None else round(seam[1] * RATE)
+
+    scorer = Loud()
+    utterances = cut_plainly(scorer.push(TALK) + scorer.finish(), TALK, VadOptions(), cut=cut)
+    over = [utterance for utterance in utterances if not utterance.is_open]
+    return [word for u in over for word in (said.get(u.chunk.span.end) or read(u))], len(said) - 1
 
 
-def test_every_utterance_is_read_once_and_by_itself(engine: WhisperStreamEngine, whole: StreamUpdate) -> None:
-    words = [(word.text, word.start, word.end) for segment in whole.committed for word in segment.words]
+def test_every_utterance_is_read_by_itself_and_every_word_is_told_once(
+    engine: WhisperStreamEngine, whole: StreamUpdate
+) -> None:
+    words = [word for segment in whole.committed for word in segment.words]
     assert len(words) > 10
-    expected = list(iter_plainly(engine))
-    assert [text for text, *_ in words] == [text for text, *_ in expected]
-    assert [times for _, *times in words] == pytest.approx(np.array([times for _, *times in expected]))
+    expected, n_seams = list_plainly(engine)
+    assert n_seams > 0
+    assert [word.text for word in words] == [word.text for word in expected]
+    times = [(word.start, word.end) for word in words]
+    assert times == pytest.approx(np.array([(word.start, word.end) for word in expected]))
     starts = [segment.start for segment in whole.committed]
     assert starts == sorted(starts)
     assert all(segment.times == "model" and segment.starts_line for segment in whole.committed)
@@ -148,7 +139,7 @@ def test_an_utterance_is_committed_half_a_second_after_its_end(engine: WhisperSt
             update = stream.push(TALK[start : start + RATE // 10])
             committed += [(start / RATE + 0.1, segment) for segment in update.committed]
     assert min(at for at, _ in committed) == pytest.approx(2.8 + 0.5, abs=0.15)
-    assert all(at - segment.start < 11.5 for at, segment in committed)
+    assert all(at - segment.start < 8.5 for at, segment in committed)
 
 
 def test_nothing_is_read_where_nobody_speaks(engine: WhisperStreamEngine, monkeypatch: pytest.MonkeyPatch) -> None:

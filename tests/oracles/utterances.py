@@ -3,53 +3,97 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
 
 from murmur_cli.options import VadOptions
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, find_spans
-from murmur_cli.types import Samples, Span
+from murmur_cli.types import Chunk, Samples, Span
 
-__all__ = ["cut_plainly"]
+__all__ = ["Cut", "PlainUtterance", "cut_plainly"]
 
-PAUSE, LONGEST, BEHIND = VAD_RATE // 2, 10 * VAD_RATE, VAD_RATE // 4
+PAUSE, LONGEST, BEHIND, LEFT = VAD_RATE // 2, 7 * VAD_RATE, VAD_RATE // 4, 3 * VAD_RATE
+
+
+@dataclass(frozen=True, slots=True)
+class PlainUtterance:
+    """An utterance: where it is, what of its speech is new, from where on it is, and whether it goes on."""
+
+    chunk: Chunk
+    runs: tuple[Span, ...]
+    fresh: int
+    is_open: bool
+
+
+Cut = Callable[[PlainUtterance], int | None]
+"""Tells where to cut an utterance that goes on; None: at a quiet moment."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Speech without a pause: for every sample of the session, whether it is in it."""
+
+    spoken: npt.NDArray[np.bool_]
+    n_before: int
+
+    def make(self, index: int, hear: Span, new: int, end: int, *, forced: bool, is_open: bool) -> PlainUtterance:
+        """Make the utterance that is heard in ``hear``, whose speech is new from ``new`` to ``end``."""
+        heard = find_runs(self.spoken, hear.start, end)
+        start = max(heard[0].start - self.n_before, hear.start)
+        chunk = Chunk(index, Span(start, hear.end), widen(heard, start, hear.end, self.n_before), forced)
+        return PlainUtterance(chunk, find_runs(self.spoken, new, end), max(start, new), is_open)
 
 
 def cut_plainly(
-    probabilities: Sequence[float], samples: Samples, options: VadOptions
-) -> list[tuple[Span, tuple[Span, ...], bool]]:
-    """Give for every utterance where it is, where speech is in it, and whether it was cut inside speech."""
+    probabilities: Sequence[float], samples: Samples, options: VadOptions, *, cut: Cut
+) -> list[PlainUtterance]:
+    """Give the utterances of a session in order, each that goes on before what became of it."""
     unpadded = VadOptions(
         vad_threshold=options.vad_threshold,
         min_speech_ms=options.min_speech_ms,
         min_silence_ms=options.min_silence_ms,
         speech_pad_ms=0,
     )
-    runs = find_spans(probabilities, len(samples), unpadded)
-    before = options.speech_pad_ms * VAD_RATE // 1000
-
-    def read(span: Span) -> Samples:
-        return samples[span.start : span.end]
-
-    utterances, taken = [], 0
-    for group in _group(runs):
-        pieces = _cut(group, read)
-        for index, (speech, is_forced) in enumerate(pieces):
-            start = max(speech[0].start - before, taken)
-            end = min(speech[-1].end + BEHIND, len(samples))
-            if index + 1 < len(pieces):
-                end = min(end, (speech[-1].end + pieces[index + 1][0][0].start) // 2)
-            utterances.append((Span(start, end), _widen(speech, start, end, before), is_forced))
-            taken = end
+    utterances: list[PlainUtterance] = []
+    first = new = index = 0  # from where on may be heard, and from where on nothing was
+    for runs in group_runs(find_spans(probabilities, len(samples), unpadded)):
+        spoken = np.zeros(len(samples), dtype=bool)
+        for run in runs:
+            spoken[run.start : run.end] = True
+        group = Group(spoken, options.speech_pad_ms * VAD_RATE // 1000)
+        while rest := find_runs(spoken, new, len(samples)):
+            piece, *others = plan_chunks(
+                rest, sample_rate=VAD_RATE, max_chunk_s=LONGEST / VAD_RATE, read=lambda s: samples[s.start : s.end]
+            )
+            end = piece.span.end
+            if piece.forced_cut:
+                limit = rest[0].start + LONGEST
+                offer = group.make(index, Span(first, limit), new, limit, forced=True, is_open=True)
+                utterances.append(offer)
+                at = cut(offer)
+                if at is not None:
+                    over = group.make(index, Span(first, at), new, at, forced=True, is_open=False)
+                    utterances.append(over)
+                    first, new, index = max(over.chunk.span.start, at - LEFT), at, index + 1
+                    continue
+            behind = min(end + BEHIND, len(samples), (end + others[0].span.start) // 2 if others else len(samples))
+            hear = Span(first, behind)
+            utterances.append(group.make(index, hear, new, end, forced=piece.forced_cut, is_open=False))
+            first, new, index = behind, end, index + 1
     return utterances
 
 
-def _cut(group: Sequence[Span], read: Callable[[Span], Samples]) -> list[tuple[tuple[Span, ...], bool]]:
-    chunks = plan_chunks(group, sample_rate=VAD_RATE, max_chunk_s=LONGEST / VAD_RATE, read=read)
-    return [(chunk.speech, chunk.forced_cut) for chunk in chunks]
+def find_runs(spoken: npt.NDArray[np.bool_], start: int, end: int) -> tuple[Span, ...]:
+    """Find the runs of speech between two samples."""
+    edges = np.flatnonzero(np.diff(spoken[start:end].astype(int), prepend=0, append=0)) + start
+    return tuple(Span(int(a), int(b)) for a, b in edges.reshape(-1, 2))
 
 
-def _group(runs: Sequence[Span]) -> list[list[Span]]:
+def group_runs(runs: Sequence[Span]) -> list[list[Span]]:
     groups: list[list[Span]] = []
     for run in runs:
         if groups and run.start - groups[-1][-1].end < PAUSE:
@@ -59,7 +103,7 @@ def _group(runs: Sequence[Span]) -> list[list[Span]]:
     return groups
 
 
-def _widen(speech: Sequence[Span], start: int, end: int, n_pad: int) -> tuple[Span, ...]:
+def widen(speech: Sequence[Span], start: int, end: int, n_pad: int) -> tuple[Span, ...]:
     starts = [max(speech[0].start - n_pad, start)]
     ends = []
     for left, right in pairwise(speech):

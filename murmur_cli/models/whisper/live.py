@@ -1,7 +1,8 @@
 """The Whisper engine, live: utterance by utterance.
 
-Whisper reads whole windows, so what is committed at once is an utterance: speech up to a pause. What a session commits
-depends on its audio and the options alone, however the audio comes in. Memory does not grow.
+Whisper reads whole windows, so what is committed at once is an utterance: speech up to a pause, or up to a word behind
+which enough is heard. What a session commits depends on its audio and the options alone, however the audio comes in.
+Memory does not grow.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from murmur_cli.models.whisper.engine import naming_memory
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.precision import choose_precision
+from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part, shift_reading
 from murmur_cli.models.whisper.spoken_language import SpokenLanguage
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speakers.live_turns import hear_turns, split_segments
@@ -31,7 +33,7 @@ from murmur_cli.speakers.online import OnlineSpeakers
 from murmur_cli.speakers.voices import SpeakerEmbedder
 from murmur_cli.speech.utterances import Utterance, UtteranceCutter
 from murmur_cli.speech.vad import LiveVad
-from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, KeywordHit, Samples, Span, Speaker
+from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, KeywordHit, Samples, Span, Speaker, Word
 
 __all__ = ["WhisperStream", "WhisperStreamEngine", "load_whisper_stream"]
 
@@ -156,6 +158,7 @@ class WhisperStream:
         self._ears = ears
         self._bias: Bias | None = None
         self._speakers = OnlineSpeakers()
+        self._told: list[Word] = []  # of the utterance that was cut last, if the next one hears some of it again
 
     def push(self, samples: Samples) -> StreamUpdate:
         """Hear on, and commit the utterances that are over.
@@ -178,9 +181,9 @@ class WhisperStream:
         if utterance is None or _count_speech(utterance) < _LEAST_DRAFT_S:
             return None
         with torch.inference_mode(), naming_memory():
-            hypothesis = self._read(utterance)
-        text = " ".join(segment.text for segment in hypothesis.segments)
-        return StreamDraft(utterance.chunk.span.start / SAMPLE_RATE, text, None) if text else None
+            reading = self._read(utterance)
+        text = " ".join(segment.text for segment in reading.segments)
+        return StreamDraft(utterance.fresh / SAMPLE_RATE, text, None) if text else None
 
     def rebias(self, bias: Bias | None) -> None:
         """Listen for something else from here on, in the utterance that is open too."""
@@ -198,19 +201,32 @@ class WhisperStream:
     def _read_all(self, utterances: Iterator[Utterance]) -> StreamUpdate:
         committed: list[StreamSegment] = []
         gaps: list[Gap] = []
+        for utterance, reading in self._iter_readings(utterances):
+            committed += _hand_out(self._commit(reading.segments, utterance), reading.hits)
+            gaps += [Gap(gap.start, gap.end, gap.reason) for gap in reading.gaps]
+        return StreamUpdate(tuple(committed), tuple(gaps))
+
+    def _iter_readings(self, utterances: Iterator[Utterance]) -> Iterator[tuple[Utterance, Hypothesis]]:
+        """Read utterances, and end those that are open where their words allow it; the others come again."""
         for utterance in utterances:
             if not self._language.is_known:
                 self._hear_language(utterance)
             with torch.inference_mode(), naming_memory():
-                hypothesis = self._read(utterance)
-            offset = utterance.chunk.span.start / SAMPLE_RATE
-            found = self._commit([_shift(segment, offset) for segment in hypothesis.segments], utterance)
-            committed += _hand_out(found, [_shift_hit(hit, offset) for hit in hypothesis.hits])
-            gaps += [Gap(offset + gap.start, offset + gap.end, gap.reason) for gap in hypothesis.gaps]
-        return StreamUpdate(tuple(committed), tuple(gaps))
+                reading = self._read(utterance)
+            if not utterance.is_open:
+                self._told = []
+                yield utterance, reading
+                continue
+            words, runs = _list_words(reading), utterance.runs
+            seam = find_seam(words, start=runs[0].start / SAMPLE_RATE, end=runs[-1].end / SAMPLE_RATE)
+            if seam is not None:
+                self._told = [*self._told, *words[: seam.n_words]][-N_COMPARED:]
+                over = self._utterances.cut_at(round(seam.at * SAMPLE_RATE))
+                yield over, keep_part(reading, slice(seam.n_words), end=seam.at)
 
     def _read(self, utterance: Utterance) -> Hypothesis:
-        return read_chunk(
+        """Read what is new in an utterance; times are those of the session."""
+        said = read_chunk(
             self._checkpoint,
             utterance.chunk,
             utterance.samples,
@@ -218,6 +234,9 @@ class WhisperStream:
             silence_s=_SILENCE_S,
             ear=self._ears.make(self._bias),
         )
+        reading = shift_reading(said, utterance.chunk.span.start / SAMPLE_RATE)
+        fresh = utterance.fresh / SAMPLE_RATE
+        return keep_part(reading, slice(count_known(_list_words(reading), self._told, at=fresh), None), start=fresh)
 
     def _hear_language(self, utterance: Utterance) -> None:
         with torch.inference_mode(), naming_memory():
@@ -243,14 +262,8 @@ def _count_speech(utterance: Utterance) -> float:
     return sum(run.n_samples for run in utterance.runs) / SAMPLE_RATE
 
 
-def _shift(segment: HypSegment, offset: float) -> HypSegment:
-    """Move a segment from the time of its utterance to that of the session."""
-    words = tuple(replace(word, start=offset + word.start, end=offset + word.end) for word in segment.words)
-    return replace(segment, start=offset + segment.start, end=offset + segment.end, words=words)
-
-
-def _shift_hit(hit: KeywordHit, offset: float) -> KeywordHit:
-    return replace(hit, start=offset + hit.start, end=offset + hit.end)
+def _list_words(reading: Hypothesis) -> list[Word]:
+    return [word for segment in reading.segments for word in segment.words]
 
 
 def _hand_out(segments: Sequence[StreamSegment], hits: Iterable[KeywordHit]) -> list[StreamSegment]:
