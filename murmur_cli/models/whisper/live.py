@@ -24,6 +24,7 @@ from murmur_cli.models.whisper.ears import Ears
 from murmur_cli.models.whisper.engine import naming_memory
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
+from murmur_cli.models.whisper.live_lines import LineJoiner
 from murmur_cli.models.whisper.precision import choose_precision
 from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part, shift_reading
 from murmur_cli.models.whisper.spoken_language import SpokenLanguage
@@ -158,6 +159,7 @@ class WhisperStream:
         self._ears = ears
         self._bias: Bias | None = None
         self._speakers = OnlineSpeakers()
+        self._lines = LineJoiner()
         self._told: list[Word] = []  # of the utterance that was cut last, if the next one hears some of it again
 
     def push(self, samples: Samples) -> StreamUpdate:
@@ -202,7 +204,8 @@ class WhisperStream:
         committed: list[StreamSegment] = []
         gaps: list[Gap] = []
         for utterance, reading in self._iter_readings(utterances):
-            committed += _hand_out(self._commit(reading.segments, utterance), reading.hits)
+            pieces = _hand_out(self._commit(reading.segments, utterance), reading.hits)
+            committed += self._lines.join(pieces)
             gaps += [Gap(gap.start, gap.end, gap.reason) for gap in reading.gaps]
         return StreamUpdate(tuple(committed), tuple(gaps))
 
