@@ -7,6 +7,8 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import takewhile
 from pathlib import Path
 from types import TracebackType
 from typing import Annotated
@@ -16,10 +18,10 @@ from typer.exceptions import TyperException
 from typer.main import get_command
 
 from murmur_cli.cli import batch, bias, convert, models, score, stream
-from murmur_cli.cli.render import error_line, printable
+from murmur_cli.cli.render import error_line, json_error, printable
 from murmur_cli.cli.stop import Stopped, stop_signals
+from murmur_cli.cli.versions import render_versions
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
-from murmur_cli.version import __version__
 
 __all__ = ["app", "main", "run"]
 
@@ -36,17 +38,11 @@ app.add_typer(bias.app, name="bias")
 app.add_typer(models.app, name="models")
 
 
-def _print_version(*, wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"murmur {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _murmur(
-    version: Annotated[
-        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version.")
-    ] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the versions of murmur and its backends.")] = False,
+    json: Annotated[bool, typer.Option("--json", help="With --version: write JSON.")] = False,
 ) -> None:
     """Transcribe long recordings and live speech: who said what, when.
 
@@ -57,7 +53,15 @@ def _murmur(
       arecord -f S16_LE -r 16000 | murmur stream - --model MODEL
       murmur convert transcripts/talk.json -f ass
     """
-    del version
+    if version:
+        typer.echo(render_versions(as_json=json))
+        raise typer.Exit
+    if json:
+        raise UsageError(
+            "goes with --version alone", where="--json", hint="commands that write JSON take it themselves"
+        )
+    if context.invoked_subcommand is None:
+        raise UsageError("a command is missing", hint="see 'murmur --help'")
 
 
 def main() -> None:
@@ -73,22 +77,61 @@ def run(arguments: Sequence[str]) -> int:
     Returns:
         The exit code. Errors have been said on stderr, one line each.
     """
-    debug = "--debug" in arguments
-    _prepare_streams(debug=debug)
+    # Looked for before anything is parsed: what is wrong with the command line is to be said so, too.
+    flags = set(takewhile(lambda argument: argument != "--", arguments))
+    manner = _Manner(debug="--debug" in flags, json_errors="--json-errors" in flags)
+    manner.prepare_streams()
     try:
         with stop_signals():
             return _invoke(arguments)
     except MurmurError as error:
-        return _fail(error, debug=debug)
+        return manner.fail(error)
     except TyperException as error:
-        return _fail(_to_usage_error(error), debug=debug)
+        return manner.fail(_to_usage_error(error))
     except MemoryError:
-        return _fail(DeviceError("out of memory", hint="try a smaller --max-chunk-s or a smaller --model"), debug=debug)
+        return manner.fail(DeviceError("out of memory", hint="try a smaller --max-chunk-s or a smaller --model"))
     except BrokenPipeError:
         return _let_reader_go()
     except Stopped as stopped:
-        sys.stderr.write(f"murmur: {stopped}\n")
+        return manner.stop(stopped)
+
+
+@dataclass(frozen=True, slots=True)
+class _Manner:
+    """How errors are said: with a traceback, as JSON."""
+
+    debug: bool
+    json_errors: bool
+
+    def prepare_streams(self) -> None:
+        """UTF-8 whatever the locale says; and one line, not a traceback, for an error that nobody foresaw."""
+        for standard in (sys.stdout, sys.stderr):
+            if isinstance(standard, io.TextIOWrapper):
+                standard.reconfigure(encoding="utf-8", errors="surrogateescape")
+        if not self.debug:
+            sys.excepthook = self._say_unforeseen
+
+    def fail(self, error: MurmurError) -> int:
+        """Say an error, and give its exit code."""
+        if self.debug:
+            traceback.print_exc()
+        sys.stderr.write(error_line(error, is_json=self.json_errors) + "\n")
+        return error.exit_code
+
+    def stop(self, stopped: Stopped) -> int:
+        """Say that somebody ended the run, and give its exit code."""
+        line = f"murmur: {stopped}"
+        if self.json_errors:
+            line = json_error("Stopped", str(stopped), exit_code=stopped.exit_code)
+        sys.stderr.write(line + "\n")
         return stopped.exit_code
+
+    def _say_unforeseen(self, kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        del trace
+        line = f"murmur: internal error: {printable(f'{kind.__name__}: {error}')}; --debug shows where"
+        if self.json_errors:
+            line = json_error(kind.__name__, f"internal error: {error}", hint="--debug shows where", exit_code=1)
+        sys.stderr.write(line + "\n")
 
 
 def _invoke(arguments: Sequence[str]) -> int:
@@ -104,13 +147,6 @@ def _invoke(arguments: Sequence[str]) -> int:
     return int(code or 0)
 
 
-def _fail(error: MurmurError, *, debug: bool) -> int:
-    if debug:
-        traceback.print_exc()
-    sys.stderr.write(error_line(error) + "\n")
-    return error.exit_code
-
-
 def _to_usage_error(error: TyperException) -> MurmurError:
     context = getattr(error, "ctx", None)
     command = context.command_path if context else "murmur"
@@ -123,17 +159,3 @@ def _let_reader_go() -> int:
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.__stdout__.fileno() if sys.__stdout__ else 1)
     return ExitCode.OK
-
-
-def _prepare_streams(*, debug: bool) -> None:
-    """UTF-8 whatever the locale says; and one line, not a traceback, for an error that nobody foresaw."""
-    for standard in (sys.stdout, sys.stderr):
-        if isinstance(standard, io.TextIOWrapper):
-            standard.reconfigure(encoding="utf-8", errors="surrogateescape")
-    if not debug:
-        sys.excepthook = _say_unforeseen
-
-
-def _say_unforeseen(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-    del trace
-    sys.stderr.write(f"murmur: internal error: {printable(f'{kind.__name__}: {error}')}; --debug shows where\n")

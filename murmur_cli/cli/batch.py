@@ -99,6 +99,7 @@ def batch(
     quiet: cli.Quiet = False,
     verbose: cli.Verbose = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> int:
     """Transcribe recordings.
 
@@ -144,7 +145,14 @@ def batch(
         model=model, device=device, dtype=dtype, batch_size=batch_size, evict=evict, offline=offline, force=force
     )
     run_options = RunOptions(
-        stats=stats, fail_fast=fail_fast, progress=progress, color=color, quiet=quiet, verbose=verbose, debug=debug
+        stats=stats,
+        fail_fast=fail_fast,
+        progress=progress,
+        color=color,
+        quiet=quiet,
+        verbose=verbose,
+        debug=debug,
+        json_errors=json_errors,
     )
     speaker_options = SpeakerOptions(
         speakers=speakers,

@@ -40,13 +40,15 @@ class TalkOptions:
 
     quiet: bool = False
     debug: bool = False
+    json_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheOptions:
-    """What becomes of the cache."""
+    """What becomes of the cache, and how errors are said."""
 
     clear: bool = False
+    json_errors: bool = False
 
 
 OPTIONS: dict[str, tuple[type, ...]] = {
@@ -92,6 +94,7 @@ def compile_list(
     json: _Json = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> None:
     """Check a list, and compile it for a model: once, for all runs that follow.
 
@@ -107,7 +110,7 @@ def compile_list(
     from murmur_cli.cli.bias_report import CompileReport, render_compiled
 
     options = CompileOptions(model=model, output=output, overwrite=overwrite, strict=strict, offline=offline, json=json)
-    run = RunOptions(quiet=quiet, debug=debug)
+    run = RunOptions(quiet=quiet, debug=debug, json_errors=json_errors)
     if output is not None and Path(output).exists() and not overwrite:
         raise UsageError("it exists already", where=output, hint="give --overwrite, or another --output")
     keywords = load_keywords(path)
@@ -136,6 +139,7 @@ def explain(
     json: _Json = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> None:
     """Show where a list's keywords are in a text, and what each token of it earns.
 
@@ -151,7 +155,7 @@ def explain(
     from murmur_cli.cli.render import make_console
 
     options = ExplainOptions(model=model, offline=offline, color=color, json=json)
-    run = RunOptions(quiet=quiet, debug=debug, color=options.color)
+    run = RunOptions(quiet=quiet, debug=debug, json_errors=json_errors, color=options.color)
     passages = read_passages(text)
     compiled, vocabulary, classes = load_compiled_list(
         path, lambda: _find_vocabulary(options.model, offline=options.offline, run=run)
@@ -180,6 +184,7 @@ def tune(
     json: _Json = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> ExitCode:
     """Recognise recordings whose words are known at several strengths: what it gains, and what it costs.
 
@@ -201,11 +206,11 @@ def tune(
         normalizer=normalizer,
         json=json,
     )
-    return _tune(paths, options, RunOptions(quiet=quiet, debug=debug))
+    return _tune(paths, options, RunOptions(quiet=quiet, debug=debug, json_errors=json_errors))
 
 
 @app.command("cache")
-def show_cache(clear: _Clear = False) -> None:
+def show_cache(clear: _Clear = False, json_errors: cli.JsonErrors = False) -> None:
     """Show the compiled lists that are kept for other runs, and how many bytes they take.
 
     \b
@@ -213,6 +218,7 @@ def show_cache(clear: _Clear = False) -> None:
       murmur bias cache
       murmur bias cache --clear
     """
+    del json_errors  # heeded where errors end, in cli/app.py
     from murmur_cli.bias.cache import clear_cache, default_folder, list_cached
     from murmur_cli.cli.bias_report import render_cache
 

@@ -27,6 +27,7 @@ class ConvertOptions:
 
     quiet: bool = False
     debug: bool = False
+    json_errors: bool = False
 
 
 OPTIONS = (OutputOptions, SubtitleOptions, ConvertOptions)
@@ -54,6 +55,7 @@ def convert(
     max_duration: cli.MaxDuration = 7.0,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> int:
     """Write finished transcripts in other formats.
 
@@ -82,7 +84,12 @@ def convert(
         min_duration=min_duration,
         max_duration=max_duration,
     )
-    return _run([str(path) for path in paths], options, subtitles, run=RunOptions(quiet=quiet, debug=debug))
+    return _run(
+        [str(path) for path in paths],
+        options,
+        subtitles,
+        run=RunOptions(quiet=quiet, debug=debug, json_errors=json_errors),
+    )
 
 
 def _run(paths: Sequence[str], options: OutputOptions, subtitles: SubtitleOptions, *, run: RunOptions) -> ExitCode:

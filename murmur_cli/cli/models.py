@@ -10,7 +10,7 @@ import typer
 
 from murmur_cli.cli import options as cli
 from murmur_cli.errors import ExitCode, ModelUnavailableError, UsageError, WeightsError
-from murmur_cli.options import RunOptions
+from murmur_cli.options import ErrorOptions, RunOptions
 
 if TYPE_CHECKING:
     from murmur_cli.models.catalog import CatalogEntry
@@ -21,9 +21,10 @@ __all__ = ["OPTIONS", "ListOptions", "PullOptions", "app", "list_models", "path"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ListOptions:
-    """How the list is written."""
+    """How the list is written, and what goes wrong."""
 
     json: bool = False
+    json_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,14 +33,15 @@ class PullOptions:
 
     quiet: bool = False
     debug: bool = False
+    json_errors: bool = False
 
 
 OPTIONS: dict[str, tuple[type, ...]] = {
     "list": (ListOptions,),
     "pull": (PullOptions,),
-    "path": (),
-    "verify": (),
-    "rm": (),
+    "path": (ErrorOptions,),
+    "verify": (ErrorOptions,),
+    "rm": (ErrorOptions,),
 }
 """The records that each command builds: their fields are its options."""
 
@@ -54,7 +56,7 @@ app = typer.Typer(no_args_is_help=True, help="See, fetch, check and remove the w
 
 
 @app.command("list")
-def list_models(json: _Json = False) -> None:
+def list_models(json: _Json = False, json_errors: cli.JsonErrors = False) -> None:
     """List the models that murmur knows, and which are on this machine.
 
     \b
@@ -62,6 +64,7 @@ def list_models(json: _Json = False) -> None:
       murmur models list
       murmur models list --json
     """
+    del json_errors  # heeded where errors end, in cli/app.py
     from murmur_cli.models.cache import list_cached
     from murmur_cli.models.catalog import load_catalog
 
@@ -80,7 +83,9 @@ def list_models(json: _Json = False) -> None:
 
 
 @app.command()
-def pull(names: _Names, quiet: cli.Quiet = False, debug: cli.Debug = False) -> None:
+def pull(
+    names: _Names, quiet: cli.Quiet = False, debug: cli.Debug = False, json_errors: cli.JsonErrors = False
+) -> None:
     """Fetch weights; what is there already is checked, byte for byte.
 
     \b
@@ -92,7 +97,7 @@ def pull(names: _Names, quiet: cli.Quiet = False, debug: cli.Debug = False) -> N
     from murmur_cli.cli.render import Talk, make_console
     from murmur_cli.models.weights import pull_weights
 
-    run = RunOptions(quiet=quiet, debug=debug)
+    run = RunOptions(quiet=quiet, debug=debug, json_errors=json_errors)
     console = make_console(run)
     talk = Talk(console, run)
     for name in names:
@@ -103,13 +108,14 @@ def pull(names: _Names, quiet: cli.Quiet = False, debug: cli.Debug = False) -> N
 
 
 @app.command()
-def path(name: _Name) -> None:
+def path(name: _Name, json_errors: cli.JsonErrors = False) -> None:
     """Print the folder that holds a model's weights; exit code 4 if they are not on this machine.
 
     \b
     Examples:
       ls "$(murmur models path whisper-base)"
     """
+    del json_errors  # heeded where errors end, in cli/app.py
     from murmur_cli.models.cache import find_weights
 
     weights = find_weights(_resolve(name).name)
@@ -119,7 +125,7 @@ def path(name: _Name) -> None:
 
 
 @app.command()
-def verify(names: _SomeNames = None) -> None:
+def verify(names: _SomeNames = None, json_errors: cli.JsonErrors = False) -> None:
     """Hash all files of cached weights; exit code 1 if one is not as it was when it was fetched.
 
     \b
@@ -127,6 +133,7 @@ def verify(names: _SomeNames = None) -> None:
       murmur models verify
       murmur models verify whisper-base
     """
+    del json_errors  # heeded where errors end, in cli/app.py
     from murmur_cli.models.cache import find_weights, list_cached
 
     n_bad = 0
@@ -146,13 +153,14 @@ def verify(names: _SomeNames = None) -> None:
 
 
 @app.command("rm")
-def remove(names: _Names) -> None:
+def remove(names: _Names, json_errors: cli.JsonErrors = False) -> None:
     """Delete cached weights; what the hub's own cache holds stays there.
 
     \b
     Examples:
       murmur models rm whisper-base
     """
+    del json_errors  # heeded where errors end, in cli/app.py
     from murmur_cli.models.cache import remove_weights
 
     for name in [_resolve(given).name for given in names]:

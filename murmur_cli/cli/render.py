@@ -5,6 +5,7 @@ Every line is one line: control characters in file names are written as escapes.
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 from collections.abc import Callable
@@ -15,7 +16,7 @@ from rich.console import Console
 from murmur_cli.errors import MurmurError
 from murmur_cli.options import RunOptions
 
-__all__ = ["Talk", "error_line", "make_console", "printable", "to_clock"]
+__all__ = ["Talk", "error_line", "json_error", "make_console", "printable", "to_clock"]
 
 
 def printable(text: str) -> str:
@@ -28,9 +29,18 @@ def _escape(character: str) -> str:
     return f"\\x{raw[0]:02x}" if raw else character.encode("unicode_escape").decode("ascii")
 
 
-def error_line(error: MurmurError) -> str:
-    """``murmur: FILE: what is wrong; what to do``, on one line."""
+def error_line(error: MurmurError, *, is_json: bool = False) -> str:
+    """``murmur: FILE: what is wrong; what to do``, on one line; or the same as a JSON object."""
+    if is_json:
+        code = int(error.exit_code)
+        return json_error(type(error).__name__, error.problem, file=error.where, hint=error.hint, exit_code=code)
     return f"murmur: {printable(str(error))}"
+
+
+def json_error(kind: str, message: str, *, exit_code: int, file: str | None = None, hint: str | None = None) -> str:
+    """Write an error as a JSON object on one line, in ASCII: a byte that is no UTF-8 is a lone surrogate there."""
+    error = {"type": kind, "message": message, "file": file, "hint": hint, "exit_code": exit_code}
+    return json.dumps({"error": error})
 
 
 def to_clock(seconds: float) -> str:
@@ -80,7 +90,7 @@ class Talk:
         if self._options.debug:
             with self._aside():
                 self._console.print_exception()
-        self._line(error_line(error), style="red")
+        self._line(error_line(error, is_json=self._options.json_errors), style="red")
 
     def _line(self, line: str, style: str | None = None) -> None:
         with self._aside():

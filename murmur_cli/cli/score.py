@@ -21,6 +21,7 @@ class ReportOptions:
     json: bool = False
     quiet: bool = False
     debug: bool = False
+    json_errors: bool = False
 
 
 OPTIONS = (ScoreOptions, ReportOptions)
@@ -65,6 +66,7 @@ def score(
     json: _Json = False,
     quiet: cli.Quiet = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> None:
     """Count the errors of transcripts: WER, cpWER, tcpWER, ORC-WER, DER; how well keywords are heard.
 
@@ -82,7 +84,7 @@ def score(
     from murmur_cli.score import score_files
     from murmur_cli.score.report import render_json, render_table
 
-    run = RunOptions(quiet=quiet, debug=debug)
+    run = RunOptions(quiet=quiet, debug=debug, json_errors=json_errors)
     metrics = tuple(dict.fromkeys(name for given in metric or () for name in given.split(",")))
     options = ScoreOptions(metric=metrics, normalizer=normalizer, collar=collar, bias=tuple(bias or ()))
     found = score_files(reference, hypothesis, options)

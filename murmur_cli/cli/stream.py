@@ -66,6 +66,7 @@ class LiveRunOptions:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
+    json_errors: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -131,6 +132,7 @@ def stream(
     quiet: cli.Quiet = False,
     verbose: cli.Verbose = False,
     debug: cli.Debug = False,
+    json_errors: cli.JsonErrors = False,
 ) -> int:
     """Transcribe live speech from a microphone or a pipe, or a file as if it were live.
 
@@ -165,7 +167,7 @@ def stream(
     bias_options = BiasOptions(
         bias=tuple(bias or ()), phrase=tuple(phrase or ()), bias_strength=bias_strength, bias_display=bias_display
     )
-    run_options = RunOptions(color=color, quiet=quiet, verbose=verbose, debug=debug)
+    run_options = RunOptions(color=color, quiet=quiet, verbose=verbose, debug=debug, json_errors=json_errors)
     shown, name = CaptionOptions(captions=captions), None if source is None else str(source)
     return _run(name, model_options, options, bias=bias_options, output=output_options, shown=shown, run=run_options)
 

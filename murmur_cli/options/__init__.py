@@ -21,7 +21,7 @@ from murmur_cli.options.journal import JournalOptions
 from murmur_cli.options.model import DTYPES, EVICT, MOST_ROWS, ModelOptions
 from murmur_cli.options.output import FORMATS, LIVE_FORMATS, OutputOptions, SubtitleOptions
 from murmur_cli.options.pcm import PCM_FORMATS
-from murmur_cli.options.run import COLORS, PROGRESS, RunOptions
+from murmur_cli.options.run import COLORS, PROGRESS, ErrorOptions, RunOptions
 from murmur_cli.options.score import METRICS, NORMALIZERS, ScoreOptions
 from murmur_cli.options.speakers import MOST_SPEAKERS, SpeakerOptions
 from murmur_cli.options.speech import ChunkOptions, VadOptions
@@ -53,6 +53,7 @@ __all__ = [
     "ChunkOptions",
     "CompileOptions",
     "DecodeOptions",
+    "ErrorOptions",
     "ExplainOptions",
     "InputOptions",
     "JournalOptions",

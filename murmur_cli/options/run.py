@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from murmur_cli.options.require import require
 
-__all__ = ["COLORS", "PROGRESS", "RunOptions"]
+__all__ = ["COLORS", "PROGRESS", "ErrorOptions", "RunOptions"]
 
 COLORS = ("auto", "always", "never")
 """When colour is used, as ``--color`` spells it."""
@@ -26,8 +26,16 @@ class RunOptions:
     quiet: bool = False
     verbose: bool = False
     debug: bool = False
+    json_errors: bool = False
 
     def __post_init__(self) -> None:
         for option, value, choices in (("--progress", self.progress, PROGRESS), ("--color", self.color, COLORS)):
             require(option, f"no such way: {value}", f"choose from {', '.join(choices)}", unless=value in choices)
         require("--quiet", "goes against --verbose", "choose one", unless=not (self.quiet and self.verbose))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorOptions:
+    """How a command that says nothing else says what went wrong; ``RunOptions`` has the same for the others."""
+
+    json_errors: bool = False

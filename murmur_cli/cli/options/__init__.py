@@ -58,7 +58,18 @@ from murmur_cli.cli.options.output import (
     Step,
     WordTimes,
 )
-from murmur_cli.cli.options.run import Color, Debug, FailFast, JournalDir, NoResume, Progress, Quiet, Stats, Verbose
+from murmur_cli.cli.options.run import (
+    Color,
+    Debug,
+    FailFast,
+    JournalDir,
+    JsonErrors,
+    NoResume,
+    Progress,
+    Quiet,
+    Stats,
+    Verbose,
+)
 from murmur_cli.cli.options.speakers import Diarizer, Enrol, MaxSpeakers, MinSpeakers, Speakers
 from murmur_cli.cli.options.speech import MaxChunkS, MinSilenceMs, MinSpeechMs, SpeechPadMs, VadThreshold
 
@@ -93,6 +104,7 @@ __all__ = [
     "InputFormat",
     "InputRate",
     "JournalDir",
+    "JsonErrors",
     "Language",
     "ListMicrophones",
     "LiveFormat",

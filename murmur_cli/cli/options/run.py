@@ -8,7 +8,18 @@ import typer
 
 from murmur_cli.options import COLORS, PROGRESS
 
-__all__ = ["Color", "Debug", "FailFast", "JournalDir", "NoResume", "Progress", "Quiet", "Stats", "Verbose"]
+__all__ = [
+    "Color",
+    "Debug",
+    "FailFast",
+    "JournalDir",
+    "JsonErrors",
+    "NoResume",
+    "Progress",
+    "Quiet",
+    "Stats",
+    "Verbose",
+]
 
 _PANEL = "Run"
 
@@ -51,3 +62,8 @@ Color = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=_PANEL)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.", rich_help_panel=_PANEL)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL)]
+# On the command line alone (see ``murmur_cli.cli.app``): it holds for what is wrong with the command line itself, too.
+JsonErrors = Annotated[
+    bool,
+    typer.Option("--json-errors", help="Write each error as a line of JSON on stderr.", rich_help_panel=_PANEL),
+]
