@@ -7,12 +7,13 @@
 
 _shtab_murmur_bias_subparsers=(compile test tune cache)
 _shtab_murmur_models_subparsers=(list pull path verify rm)
-_shtab_murmur_subparsers=(batch stream convert score bias models)
+_shtab_murmur_subparsers=(batch stream convert score doctor bias models)
 
 _shtab_murmur_batch_option_strings=(-r --recursive --include --exclude --files-from --null --channels --audio-stream --start --end --input-format --input-rate --input-channels -f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration --model --device --dtype --batch-size --evict --language --context --acoustic-noise --bias --phrase --bias-strength --bias-display --bias-map --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --journal-dir --no-resume --stats --fail-fast --progress --color -q --quiet -v --verbose --debug --json-errors --help)
 _shtab_murmur_stream_option_strings=(--microphone --list-microphones --realtime --duration --on-lag --save-audio --input-format --input-rate --input-channels -f --format -o --output --overwrite --speaker-names --no-speakers --captions --step --model --device --dtype --language --context --context-minutes --bias --phrase --bias-strength --bias-display --offline --force --color -q --quiet -v --verbose --debug --json-errors --help)
 _shtab_murmur_convert_option_strings=(-f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration -q --quiet --debug --json-errors --help)
 _shtab_murmur_score_option_strings=(--metric --normalizer --collar --bias --json -q --quiet --debug --json-errors --help)
+_shtab_murmur_doctor_option_strings=(--config --json --json-errors --help)
 _shtab_murmur_bias_compile_option_strings=(--model -o --output --overwrite --strict --offline --json -q --quiet --debug --json-errors --help)
 _shtab_murmur_bias_test_option_strings=(--model --offline --color --json -q --quiet --debug --json-errors --help)
 _shtab_murmur_bias_tune_option_strings=(--model --device --dtype --language --offline --force --normalizer --json -q --quiet --debug --json-errors --help)
@@ -84,7 +85,7 @@ _shtab_murmur_models_path_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-ba
 _shtab_murmur_models_verify_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo vibevoice vibevoice-original vibevoice-streaming-7b vibevoice-streaming-1.5b)
 _shtab_murmur_models_rm_pos_0_choices=(whisper-tiny whisper-tiny.en whisper-base whisper-base.en whisper-small whisper-small.en whisper-medium whisper-medium.en whisper-large-v3 whisper-large-v3-turbo vibevoice vibevoice-original vibevoice-streaming-7b vibevoice-streaming-1.5b)
 _shtab_murmur_models_pos_0_choices=(list pull path verify rm)
-_shtab_murmur_pos_0_choices=(batch stream convert score bias models)
+_shtab_murmur_pos_0_choices=(batch stream convert score doctor bias models)
 
 _shtab_murmur_batch_pos_0_nargs='*'
 _shtab_murmur_batch__r_nargs=0
@@ -134,6 +135,10 @@ _shtab_murmur_score___quiet_nargs=0
 _shtab_murmur_score___debug_nargs=0
 _shtab_murmur_score___json_errors_nargs=0
 _shtab_murmur_score___help_nargs=0
+_shtab_murmur_doctor___config_nargs=0
+_shtab_murmur_doctor___json_nargs=0
+_shtab_murmur_doctor___json_errors_nargs=0
+_shtab_murmur_doctor___help_nargs=0
 _shtab_murmur_bias_compile___overwrite_nargs=0
 _shtab_murmur_bias_compile___strict_nargs=0
 _shtab_murmur_bias_compile___offline_nargs=0

@@ -50,7 +50,7 @@ function _shtab_murmur_using
   test "$_shtab_murmur_cmdpath" = "$argv"
 end
 
-set -g _shtab_murmur_commands batch stream convert score bias 'bias compile' 'bias test' 'bias tune' 'bias cache' models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
+set -g _shtab_murmur_commands batch stream convert score doctor bias 'bias compile' 'bias test' 'bias tune' 'bias cache' models 'models list' 'models pull' 'models path' 'models verify' 'models rm'
 set -g _shtab_murmur_opts_with_value --acoustic-noise --audio-stream --batch-size --bias --bias-display --bias-map --bias-strength --captions --channels --collar --color --context --context-minutes --device --diarizer --dtype --duration --end --enrol --evict --exclude --files-from --format --include --input-channels --input-format --input-rate --journal-dir --language --max-chunk-s --max-cps --max-duration --max-line-width --max-lines --max-speakers --metric --microphone --min-duration --min-silence-ms --min-speakers --min-speech-ms --model --normalizer --on-lag --output --output-template --phrase --progress --save-audio --speaker-names --speakers --speech-pad-ms --start --stats --step --vad-threshold -f -o
 
 complete -c murmur -e
@@ -187,6 +187,11 @@ complete -c murmur -n '_shtab_murmur_using score' -l json-errors -d 'Write each 
 complete -c murmur -n '_shtab_murmur_using score' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using score; and test $_shtab_murmur_npos -eq 0' -ka "(__fish_complete_path (commandline -ct))" -d 'What was said: stm, rttm, seglst or murmur'"'"'s json; or a folder of such files.'
 complete -c murmur -n '_shtab_murmur_using score; and test $_shtab_murmur_npos -eq 1' -ka "(__fish_complete_path (commandline -ct))" -d 'What was recognised: stm, rttm, seglst or murmur'"'"'s json; or a folder of such files.'
+complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a doctor -d 'Tell what works here and what to do about the rest; exit code 0 if '"'"'murmur batch FILE'"'"' works'
+complete -c murmur -n '_shtab_murmur_using doctor' -l config -d 'Write what each option is when it is not given, and what says so.'
+complete -c murmur -n '_shtab_murmur_using doctor' -l json -d 'Write JSON.'
+complete -c murmur -n '_shtab_murmur_using doctor' -l json-errors -d 'Write each error as a line of JSON on stderr.'
+complete -c murmur -n '_shtab_murmur_using doctor' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using; and test $_shtab_murmur_npos -eq 0' -a bias -d 'Compile, try and tune lists of keywords'
 complete -c murmur -n '_shtab_murmur_using bias' -l help -d 'Show the help and exit.'
 complete -c murmur -n '_shtab_murmur_using bias; and test $_shtab_murmur_npos -eq 0' -a compile -d 'Check a list, and compile it for a model: once, for all runs that follow'

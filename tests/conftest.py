@@ -80,9 +80,11 @@ class Finished:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _own_state(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep the journals of tests apart from those of the user."""
+def _own_home(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep journals and settings apart from those of the user, and start in a folder without a murmur.toml."""
     os.environ["XDG_STATE_HOME"] = str(tmp_path_factory.mktemp("state"))
+    os.environ["XDG_CONFIG_HOME"] = str(tmp_path_factory.mktemp("config"))
+    os.chdir(tmp_path_factory.mktemp("started"))
 
 
 @pytest.fixture(scope="session")

@@ -14,11 +14,13 @@ from types import TracebackType
 from typing import Annotated
 
 import typer
+from typer.core import TyperGroup
 from typer.exceptions import TyperException
 from typer.main import get_command
 
-from murmur_cli.cli import batch, bias, convert, models, score, stream
+from murmur_cli.cli import batch, bias, convert, doctor, models, score, stream
 from murmur_cli.cli.render import error_line, json_error, printable
+from murmur_cli.cli.settings import load_settings, name_origin, to_default_map
 from murmur_cli.cli.stop import Stopped, stop_signals
 from murmur_cli.cli.versions import render_versions
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
@@ -36,6 +38,7 @@ app.command("convert", epilog=_EXIT_CODES)(convert.convert)
 app.command("score", epilog=_EXIT_CODES)(score.score)
 app.add_typer(bias.app, name="bias")
 app.add_typer(models.app, name="models")
+app.command("doctor", epilog=_EXIT_CODES)(doctor.doctor)
 
 
 @app.callback(invoke_without_command=True)
@@ -136,14 +139,24 @@ class _Manner:
 
 def _invoke(arguments: Sequence[str]) -> int:
     command = get_command(app)
+    assert isinstance(command, TyperGroup)
     if arguments and not arguments[0].startswith("-") and Path(arguments[0]).is_file():
         name = printable(arguments[0])
         raise UsageError("a file is not a command", where=name, hint=f"did you mean 'murmur batch {name}'?")
+    # Help of murmur itself, and the doctor, have to work where the settings are wrong.
+    reads_settings = bool(arguments) and not arguments[0].startswith("-") and arguments[0] != "doctor"
+    settings = load_settings(command, os.environ) if reads_settings else ()
     try:
-        code = command.main(args=list(arguments), prog_name="murmur", standalone_mode=False)
+        defaults = to_default_map(settings)
+        code = command.main(args=list(arguments), prog_name="murmur", standalone_mode=False, default_map=defaults)
         sys.stdout.flush()
     except SystemExit:  # Typer's answer, in this mode, to one thing only: a closed pipe
         return _let_reader_go()
+    except UsageError as error:
+        named = name_origin(error, settings, arguments)
+        if named is None:
+            raise
+        raise named from error
     return int(code or 0)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import platform
-from importlib.metadata import PackageNotFoundError, version
 
 from murmur_cli.version import __version__
 
@@ -16,6 +15,8 @@ BACKENDS = ("torch", "transformers", "tokenizers", "silero-vad", "pyannote.audio
 
 def find_versions() -> dict[str, str | None]:
     """Find the versions of murmur, Python and the backends; None stands for one that is not installed."""
+    from importlib.metadata import PackageNotFoundError, version
+
     found: dict[str, str | None] = {"murmur": __version__, "python": platform.python_version()}
     for name in BACKENDS:
         try:
