@@ -9,7 +9,7 @@ _shtab_murmur_bias_subparsers=(compile test tune cache)
 _shtab_murmur_models_subparsers=(list pull path verify rm)
 _shtab_murmur_subparsers=(batch stream convert score doctor bias models)
 
-_shtab_murmur_batch_option_strings=(-r --recursive --include --exclude --files-from --null --channels --audio-stream --start --end --input-format --input-rate --input-channels -f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration --model --device --dtype --batch-size --evict --language --context --acoustic-noise --bias --phrase --bias-strength --bias-display --bias-map --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --journal-dir --no-resume --stats --fail-fast --progress --color -q --quiet -v --verbose --debug --json-errors --help)
+_shtab_murmur_batch_option_strings=(-r --recursive --include --exclude --files-from --null --channels --audio-stream --start --end --input-format --input-rate --input-channels -f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration --model --device --dtype --batch-size --evict --language --context --acoustic-noise --bias --phrase --bias-strength --bias-display --bias-map --offline --force --speakers --min-speakers --max-speakers --diarizer --enrol --max-chunk-s --vad-threshold --min-speech-ms --min-silence-ms --speech-pad-ms --journal-dir --no-resume --stats --fail-fast --dry-run --progress --color -q --quiet -v --verbose --debug --json-errors --help)
 _shtab_murmur_stream_option_strings=(--microphone --list-microphones --realtime --duration --on-lag --save-audio --input-format --input-rate --input-channels -f --format -o --output --overwrite --speaker-names --no-speakers --captions --step --model --device --dtype --language --context --context-minutes --bias --phrase --bias-strength --bias-display --offline --force --color -q --quiet -v --verbose --debug --json-errors --help)
 _shtab_murmur_convert_option_strings=(-f --format -o --output --output-template --overwrite --word-times --no-word-times --speaker-names --no-speakers --max-line-width --max-lines --max-cps --min-duration --max-duration -q --quiet --debug --json-errors --help)
 _shtab_murmur_score_option_strings=(--metric --normalizer --collar --bias --json -q --quiet --debug --json-errors --help)
@@ -99,6 +99,7 @@ _shtab_murmur_batch___offline_nargs=0
 _shtab_murmur_batch___force_nargs=0
 _shtab_murmur_batch___no_resume_nargs=0
 _shtab_murmur_batch___fail_fast_nargs=0
+_shtab_murmur_batch___dry_run_nargs=0
 _shtab_murmur_batch__q_nargs=0
 _shtab_murmur_batch___quiet_nargs=0
 _shtab_murmur_batch__v_nargs=0

@@ -113,6 +113,7 @@ complete -c murmur -n '_shtab_murmur_using batch' -l journal-dir -xka "(__fish_c
 complete -c murmur -n '_shtab_murmur_using batch' -l no-resume -d 'Use nothing of a run that was stopped (--overwrite alone does), and keep nothing for the next.'
 complete -c murmur -n '_shtab_murmur_using batch' -l stats -xka "(__fish_complete_path (commandline -ct))" -d 'Write what each chunk cost into this file, as JSON lines.'
 complete -c murmur -n '_shtab_murmur_using batch' -l fail-fast -d 'Stop at the first failure.'
+complete -c murmur -n '_shtab_murmur_using batch' -l dry-run -d 'Write nothing but a plan to stdout: files, seconds, chunks, memory. No weights are read.'
 complete -c murmur -n '_shtab_murmur_using batch' -l progress -xka "auto bar plain json none" -d 'How progress is shown: auto, bar, plain, json, none. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using batch' -l color -xka "auto always never" -d 'Colour on stderr: auto, always, never. Default: auto.'
 complete -c murmur -n '_shtab_murmur_using batch' -s q -l quiet -d 'Say nothing but errors.'

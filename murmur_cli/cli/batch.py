@@ -94,6 +94,7 @@ def batch(
     no_resume: cli.NoResume = False,
     stats: cli.Stats = None,
     fail_fast: cli.FailFast = False,
+    dry_run: cli.DryRun = False,
     progress: cli.Progress = "auto",
     color: cli.Color = "auto",
     quiet: cli.Quiet = False,
@@ -109,11 +110,13 @@ def batch(
       murmur batch a.wav b.wav -f srt,json -o out/
       murmur batch x.flac -o -
       murmur batch meeting.m4a --enrol Ann=ann.wav --enrol Bob=bob.m4a
+      murmur batch -r recordings/ -o transcripts/ --dry-run
       murmur batch -r recordings/ -o transcripts/
       murmur batch film.mkv --audio-stream 2 --start 1:30:00 -f srt
       ssh recorder cat call.wav | murmur batch - --channels left
       murmur batch talk.mp3 --bias names.txt --phrase "New York City"
     """
+    from murmur_cli.cli.dry_run import show_plan
     from murmur_cli.cli.transcribe import Reading, Writing, transcribe
 
     input_options = InputOptions(
@@ -147,6 +150,7 @@ def batch(
     run_options = RunOptions(
         stats=stats,
         fail_fast=fail_fast,
+        dry_run=dry_run,
         progress=progress,
         color=color,
         quiet=quiet,
@@ -185,7 +189,8 @@ def batch(
         bias_display=bias_display,
         bias_map=bias_map,
     )
-    return transcribe(
+    carry_out = show_plan if run_options.dry_run else transcribe
+    return carry_out(
         Reading([str(path) for path in paths or ()], input_options, bias_options),
         model_options,
         options,

@@ -165,10 +165,10 @@ def _look_at_cache() -> str:
     return _measure_folder(folder_of("x").parent, least=_LEAST_FREE, change="set MURMUR_CACHE_DIR to another folder")
 
 
-def _look_at_state() -> str:
-    import platformdirs
+def _look_at_journals() -> str:
+    from murmur_cli.journal.folder import default_folder
 
-    return _measure_folder(platformdirs.user_state_path("murmur"), least=0, change="set XDG_STATE_HOME")
+    return _measure_folder(default_folder(), least=0, change="give --journal-dir another folder, or set XDG_STATE_HOME")
 
 
 def _look_at_temporary() -> str:
@@ -230,7 +230,7 @@ CHECKS = (
     Check("model", _look_at_default_weights),
     Check("weights", _look_at_weights, is_needed=False),
     Check("cache", _look_at_cache, is_needed=False),
-    Check("state", _look_at_state, is_needed=False),
+    Check("journals", _look_at_journals, is_needed=False),
     Check("temporary files", _look_at_temporary),
     Check("microphones", _look_at_microphones, is_needed=False),
     Check("terminal", _look_at_terminal, is_needed=False),

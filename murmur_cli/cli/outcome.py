@@ -50,6 +50,13 @@ class Outcome:
         self._n_written += 1
         self._n_partial += bool(transcript.gaps or transcript.damage)
 
+    def planned(self, name: str, damage: str | None) -> None:
+        """A recording could be transcribed; say what is missing from it."""
+        if damage is not None:
+            self._talk.warn(f"{name}: {damage}")
+        self._n_written += 1
+        self._n_partial += damage is not None
+
     def up_to_date(self, name: str) -> None:
         """The transcripts of a recording are there already, from a run like this one."""
         self._talk.note(f"{name}: up to date")

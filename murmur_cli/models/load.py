@@ -19,7 +19,7 @@ from murmur_cli.models.weights import LocalWeights, PullProgress, pull_weights
 from murmur_cli.options import BatchOptions, ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speech.vad import Vad
 
-__all__ = ["load_engine", "load_stream_engine"]
+__all__ = ["find_model", "is_vibevoice", "load_engine", "load_stream_engine"]
 
 _WHISPER, _SCRIPTED = "whisper", "scripted"
 _VIBEVOICE = ("vibevoice_asr", "vibevoice")  # the transformers layout, the original one
@@ -55,8 +55,7 @@ def load_engine(
         ModelUnavailableError: The weights cannot be had.
         DeviceError: There is no such device, or it cannot run the model.
     """
-    name = _choose_name(model, on_note, is_live=False)
-    _refuse_hopeless(resolve_model(name), model)
+    name = find_model(model, on_note=on_note).name
     weights = pull_weights(name, offline=model.offline, on_progress=on_progress)
     kind = _read_kind(weights.folder)
     if kind == _WHISPER:
@@ -66,6 +65,27 @@ def load_engine(
     if kind == _SCRIPTED:
         return load_scripted(weights.folder)
     raise _refuse_kind(kind, name)
+
+
+def find_model(model: ModelOptions, *, on_note: Callable[[str], None]) -> CatalogEntry | LocalFolder:
+    """Find the model for recordings that is meant, without its weights.
+
+    Raises:
+        UsageError: No such model, or one of a kind that murmur does not run.
+        DeviceError: There is no such device, or it cannot run the model.
+    """
+    found = resolve_model(_choose_name(model, on_note, is_live=False))
+    _refuse_hopeless(found, model)
+    return found
+
+
+def is_vibevoice(folder: Path) -> bool:
+    """Tell whether a folder holds a VibeVoice.
+
+    Raises:
+        WeightsError: It does not say what it holds.
+    """
+    return _read_kind(folder) in _VIBEVOICE
 
 
 def load_stream_engine(

@@ -25,6 +25,7 @@ class RunOptions:
     color: str = "auto"
     quiet: bool = False
     verbose: bool = False
+    dry_run: bool = False
     debug: bool = False
     json_errors: bool = False
 

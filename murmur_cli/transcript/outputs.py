@@ -59,6 +59,7 @@ def plan_outputs(
     subfolders: Sequence[str] = (),
     are_several: bool = False,
     is_own: Callable[[str, Path], bool] | None = None,
+    makes_folders: bool = True,
 ) -> list[OutputPlan]:
     """Decide where each transcript goes, and make the folders below ``--output`` that are not there.
 
@@ -71,6 +72,7 @@ def plan_outputs(
         subfolders: Where each lies in the folder that was searched for it, made again in ``--output``; or none.
         are_several: Take them for several even where there is one.
         is_own: Tells whether an output of an input that exists is murmur's own, and so no reason to refuse.
+        makes_folders: Make them; else look whether that could be done.
 
     Returns:
         One plan for each input, in their order.
@@ -99,7 +101,8 @@ def plan_outputs(
         _refuse_speakers_alone(plans)
     _refuse_collisions(plans, places)
     _check_files(plans, overwrite=options.overwrite, is_own=is_own)
-    _settle_folders([plan for plan in plans if output is not None or _is_there(plan.source)], makes_them=makes_them)
+    wanted = [plan for plan in plans if output is not None or _is_there(plan.source)]
+    _settle_folders(wanted, makes_them=makes_them and makes_folders, may_lack=makes_them)
     return plans
 
 
@@ -222,11 +225,13 @@ def refuse_existing(path: Path) -> UsageError:
     return UsageError("the transcript exists already", where=str(path), hint=hint)
 
 
-def _settle_folders(plans: Sequence[OutputPlan], *, makes_them: bool) -> None:
-    """Make the folders of all files, or look whether they are there."""
+def _settle_folders(plans: Sequence[OutputPlan], *, makes_them: bool, may_lack: bool) -> None:
+    """Make the folders of all files, or look whether they are there, or could be made."""
     for folder in sorted({path.parent for path in _iter_files(plans)}):
         if makes_them:
             _make_folder(folder)
+        while may_lack and not _mode_of(folder) and folder != folder.parent:
+            folder = folder.parent  # noqa: PLW2901 - the one in which it would be made
         if not stat.S_ISDIR(_mode_of(folder)):
             raise UsageError("there is no such folder", where=str(folder), hint="make it, or choose another --output")
         if not os.access(folder, os.W_OK | os.X_OK):

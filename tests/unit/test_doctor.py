@@ -145,7 +145,7 @@ def test_damaged_weights_are_said_with_what_mends_them(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "variable"), [("cache", "MURMUR_CACHE_DIR"), ("state", "XDG_STATE_HOME"), ("model", "MURMUR_CACHE_DIR")]
+    ("name", "variable"), [("cache", "MURMUR_CACHE_DIR"), ("journals", "XDG_STATE_HOME"), ("model", "MURMUR_CACHE_DIR")]
 )
 def test_a_place_that_cannot_be_a_folder_is_said_with_what_to_change(
     name: str, variable: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -61,6 +61,7 @@ from murmur_cli.cli.options.output import (
 from murmur_cli.cli.options.run import (
     Color,
     Debug,
+    DryRun,
     FailFast,
     JournalDir,
     JsonErrors,
@@ -89,6 +90,7 @@ __all__ = [
     "Debug",
     "Device",
     "Diarizer",
+    "DryRun",
     "Dtype",
     "Duration",
     "End",

@@ -11,6 +11,7 @@ from murmur_cli.options import COLORS, PROGRESS
 __all__ = [
     "Color",
     "Debug",
+    "DryRun",
     "FailFast",
     "JournalDir",
     "JsonErrors",
@@ -62,6 +63,14 @@ Color = Annotated[
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Say nothing but errors.", rich_help_panel=_PANEL)]
 Verbose = Annotated[bool, typer.Option("--verbose", "-v", help="Say more.", rich_help_panel=_PANEL)]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.", rich_help_panel=_PANEL)]
+DryRun = Annotated[
+    bool,
+    typer.Option(
+        "--dry-run",
+        help="Write nothing but a plan to stdout: files, seconds, chunks, memory. No weights are read.",
+        rich_help_panel=_PANEL,
+    ),
+]
 # On the command line alone (see ``murmur_cli.cli.app``): it holds for what is wrong with the command line itself, too.
 JsonErrors = Annotated[
     bool,

@@ -45,7 +45,7 @@ from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.options import BatchOptions, DecodeOptions, ModelOptions
 from murmur_cli.types import EngineInfo, Samples
 
-__all__ = ["Running", "VibeVoiceEngine", "load_vibevoice"]
+__all__ = ["Running", "VibeVoiceEngine", "lay_out_longest", "load_vibevoice"]
 
 # A second of speech takes 6 to 9 tokens. Where turns are short it may take 12, of 24 chunks of 30 s two needed more: so
 # there are some to spare. An answer that needs more than that has gone wrong.
@@ -84,7 +84,7 @@ def load_vibevoice(
     blueprint = inspect_checkpoint(folder)
     if place.type == "cpu" and not model.force:
         refuse_slow(blueprint.size.n_step_parameters * dtype.itemsize, where=name)
-    longest = _lay_out_longest(blueprint.vocabulary, options)
+    longest = lay_out_longest(blueprint.vocabulary, options)
     eviction, batch_size = plan_rows(blueprint.size, longest, model, itemsize=dtype.itemsize, free=measure_free(place))
     check_wishes(options.decode.context, language=options.decode.language, on_note=on_note)
     if model.evict == "auto" and eviction.policy != "none":
@@ -252,7 +252,7 @@ def _count_tokens(n_samples: int) -> int:
     return min(_MOST_TOKENS, _SPARE_TOKENS + _TOKENS_PER_S * n_samples // SAMPLE_RATE)
 
 
-def _lay_out_longest(vocabulary: Vocabulary, options: BatchOptions) -> RowLayout:
+def lay_out_longest(vocabulary: Vocabulary, options: BatchOptions) -> RowLayout:
     """Lay out the row of the longest chunk that there can be."""
     n_samples = round(options.chunk.max_chunk_s * SAMPLE_RATE)
     return _lay_out(_write_prompt(vocabulary, n_samples, options.decode), max_tokens=_count_tokens(n_samples))

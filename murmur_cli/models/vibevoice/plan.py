@@ -11,13 +11,21 @@ from murmur_cli.errors import DeviceError
 from murmur_cli.models.vibevoice.memory import Free, MemoryPlan, ModelSize, plan_batch_size
 from murmur_cli.options import ModelOptions
 
-__all__ = ["plan_rows"]
+__all__ = ["plan_memory", "plan_rows"]
 
 
 def plan_rows(
     size: ModelSize, longest: RowLayout, model: ModelOptions, *, itemsize: int, free: Free
 ) -> tuple[EvictionOptions, int]:
-    """Choose what is forgotten, and the size of the batch.
+    """Choose what is forgotten, and the size of the batch; see ``plan_memory``."""
+    eviction, memory = plan_memory(size, longest, model, itemsize=itemsize, free=free)
+    return eviction, memory.batch_size
+
+
+def plan_memory(
+    size: ModelSize, longest: RowLayout, model: ModelOptions, *, itemsize: int, free: Free
+) -> tuple[EvictionOptions, MemoryPlan]:
+    """Choose what is forgotten, and the size of the batch, and say what memory that takes.
 
     With ``--evict auto`` audio is forgotten where the memory for all of it would limit the batch; else nothing is.
 
@@ -44,8 +52,7 @@ def plan_rows(
         )
         return eviction, memory
 
-    eviction, memory = plan(_choose_policy(plan, model))
-    return eviction, memory.batch_size
+    return plan(_choose_policy(plan, model))
 
 
 def _choose_policy(plan: Callable[[str], tuple[EvictionOptions, MemoryPlan]], model: ModelOptions) -> str:
