@@ -1,5 +1,5 @@
 # setup: what the tests need, in .venv. fix: format. check: all gates. golden: renew expected outputs.
-# bench: the quick benchmarks. generate: completions and man pages, from the command line itself.
+# bench: the quick benchmarks. generate: completions, man pages and docs/cli.md, from the command line itself.
 
 PYTHON ?= python3
 BIN := .venv/bin

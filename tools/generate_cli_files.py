@@ -1,7 +1,8 @@
-"""Write the completions and the man pages from the command line itself, or check that they are current.
+"""Write the completions, the man pages and docs/cli.md from the command line itself, or check that they are current.
 
 Typer's commands are walked into an argparse parser, which shtab (completions) and argparse-manpage
-(man pages) read. The same command line gives the same bytes on every day and every machine.
+(man pages) read; ``cli_reference`` makes the page. The same command line gives the same bytes on every
+day and every machine.
 
 Usage: python tools/generate_cli_files.py [--check]
 """
@@ -16,12 +17,13 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple, TypeAlias
 
 import shtab
 import typer
 from argparse_manpage.manpage import Manpage
-from typer.core import TyperArgument, TyperCommand, TyperGroup, TyperOption
+from cli_reference import render_reference
+from cli_walk import Command, Parameter, describe, find_title, group_parameters, iter_commands, operands, split_help
+from typer.core import TyperArgument, TyperGroup, TyperOption
 
 from murmur_cli.cli.app import app
 from murmur_cli.errors import ExitCode
@@ -31,7 +33,6 @@ from murmur_cli.version import __version__
 
 __all__ = ["check_files", "main", "render_files"]
 
-_Command: TypeAlias = TyperCommand | TyperGroup
 ROOT = Path(__file__).resolve().parent.parent
 RELEASED = "2026-11-30"  # the day of the version in version.py: a page must not change with the calendar
 _PATH_METAVARS = re.compile(r"\b(PATH|FILE|DIR|LIST|DEV)\b")
@@ -80,6 +81,7 @@ def render_files(command: TyperGroup) -> dict[Path, str]:
         completions / "_murmur": _repeat_rest(shtab.complete(parser, "zsh")),
         completions / "murmur.fish": shtab.complete(parser, "fish"),
     }
+    files[ROOT / "docs" / "cli.md"] = render_reference(command, find_metavar=_find_metavar)
     for name, page in _iter_pages(command):
         files[ROOT / "man" / f"{name}.1"] = page
     return {path: text.rstrip("\n") + "\n" for path, text in files.items()}
@@ -99,51 +101,41 @@ def _repeat_rest(script: str) -> str:
     return re.sub(r'"\(\*\)::?', '"*:', script)
 
 
-def _to_parser(command: _Command, prog: str, *, is_deep: bool = True) -> argparse.ArgumentParser:
+def _to_parser(command: Command, prog: str, *, is_deep: bool = True) -> argparse.ArgumentParser:
     """Walk a command, and with ``is_deep`` those below it, into an argparse parser."""
     parser = argparse.ArgumentParser(prog=prog, add_help=False)
     _fill_parser(parser, command, is_deep=is_deep)
     return parser
 
 
-def _fill_parser(parser: argparse.ArgumentParser, command: _Command, *, is_deep: bool) -> None:
-    groups: dict[str, argparse._ArgumentGroup] = {}
+def _fill_parser(parser: argparse.ArgumentParser, command: Command, *, is_deep: bool) -> None:
+    groups = {title: parser.add_argument_group(title) for title in group_parameters(command)}
     for parameter in command.params:
-        if parameter.hidden:
-            continue
-        title = "arguments" if isinstance(parameter, TyperArgument) else f"{parameter.rich_help_panel or ''} options"
-        if title not in groups:
-            groups[title] = parser.add_argument_group(title.strip())
-        _add_parameter(groups[title], parameter)
+        if not parameter.hidden:
+            _add_parameter(groups[find_title(parameter)], parameter)
     parser.add_argument("--help", action="help", help="Show the help and exit.")
     if not is_deep or not isinstance(command, TyperGroup):
         return
     subparsers = parser.add_subparsers(title="commands", dest="command", metavar="COMMAND")
-    for name, child in _iter_commands(command):
+    for name, child in iter_commands(command):
         prog = f"{parser.prog} {name}"
-        usage = _escape_percent(" ".join([prog, *_operands(child)]))
-        help_text = _escape_percent(_summarise(child))
+        usage = _escape_percent(" ".join([prog, *operands(child)]))
+        help_text = _escape_percent(split_help(child).summary)
         child_parser = subparsers.add_parser(name, prog=prog, usage=usage, help=help_text, add_help=False)
         _fill_parser(child_parser, child, is_deep=True)
 
 
-def _iter_commands(command: _Command) -> Iterator[tuple[str, _Command]]:
-    if isinstance(command, TyperGroup):
-        yield from ((name, child) for name, child in command.commands.items() if not child.hidden)
-
-
-def _add_parameter(group: argparse._ArgumentGroup, parameter: TyperArgument | TyperOption) -> None:
-    help_text = _escape_percent(_describe(parameter))
+def _add_parameter(group: argparse._ArgumentGroup, parameter: Parameter) -> None:
+    help_text = _escape_percent(describe(parameter))
     if isinstance(parameter, TyperOption) and (parameter.is_flag or parameter.count):
         names = [*sorted(parameter.opts, key=len), *parameter.secondary_opts]
         group.add_argument(*names, action="count" if parameter.count else "store_true", help=help_text)
         return
+    metavar = _find_metavar(parameter)
     if isinstance(parameter, TyperArgument):
-        metavar = parameter.metavar or parameter.name.upper()
         nargs = None if parameter.nargs == 1 else "+" if parameter.required else "*"
         action = group.add_argument(parameter.name, metavar=metavar, nargs=nargs, help=help_text)
     else:
-        metavar = parameter.metavar or _METAVARS.get(parameter.type_descriptor.annotation, parameter.name.upper())
         kind = "append" if parameter.multiple else "store"
         names = sorted(parameter.opts, key=len)
         action = group.add_argument(*names, action=kind, metavar=metavar, help=help_text)
@@ -152,7 +144,14 @@ def _add_parameter(group: argparse._ArgumentGroup, parameter: TyperArgument | Ty
         action.complete = shtab.FILE
 
 
-def _find_choices(parameter: TyperArgument | TyperOption) -> tuple[str, ...] | None:
+def _find_metavar(parameter: Parameter) -> str:
+    usual = parameter.name.upper()
+    if isinstance(parameter, TyperOption):
+        usual = _METAVARS.get(parameter.type_descriptor.annotation, usual)
+    return parameter.metavar or usual
+
+
+def _find_choices(parameter: Parameter) -> tuple[str, ...] | None:
     declared = parameter.type_descriptor.choices
     if declared is not None:
         return tuple(str(choice.value if isinstance(choice, enum.Enum) else choice) for choice in declared)
@@ -161,58 +160,22 @@ def _find_choices(parameter: TyperArgument | TyperOption) -> tuple[str, ...] | N
     return _CHOICES.get(parameter.opts[0])
 
 
-def _describe(parameter: TyperArgument | TyperOption) -> str:
-    text = parameter.help or ""
-    default = parameter.default
-    if isinstance(parameter, TyperArgument) or default in (None, False, 0, (), []):
-        return text
-    if parameter.secondary_opts:
-        return f"{text} Default: {parameter.opts[0] if default else parameter.secondary_opts[0]}."
-    return f"{text} Default: {default:g}." if isinstance(default, float) else f"{text} Default: {default}."
-
-
-def _summarise(command: _Command) -> str:
-    return _split_help(command.help or "").summary
-
-
-def _operands(command: _Command) -> list[str]:
-    """What follows the command's name, as the help writes it."""
-    if isinstance(command, TyperGroup):
-        return ["[OPTION…]", "COMMAND", "[ARGUMENT…]"]
-    arguments = [parameter for parameter in command.params if isinstance(parameter, TyperArgument)]
-    return ["[OPTION…]", *(argument.metavar or argument.name.upper() for argument in arguments)]
-
-
 def _escape_percent(text: str) -> str:
     return text.replace("%", "%%")
 
 
-class _Help(NamedTuple):
-    summary: str
-    body: tuple[str, ...]
-    examples: tuple[str, ...]
-
-
-def _split_help(text: str) -> _Help:
-    """Take a help text apart: its first line, its paragraphs, and the lines below ``Examples:``."""
-    paragraphs = [[line.strip() for line in part.strip("\b\n ").splitlines()] for part in text.split("\n\n")]
-    commands = tuple(line for lines in paragraphs if lines[:1] == ["Examples:"] for line in lines[1:])
-    body = tuple(" ".join(lines) for lines in paragraphs if lines and lines[0] != "Examples:")
-    return _Help(body[0].rstrip(".") if body else "", body, commands)
-
-
 def _iter_pages(command: TyperGroup) -> Iterator[tuple[str, str]]:
-    names = ["murmur", *(f"murmur-{name}" for name, _ in _iter_commands(command))]
+    names = ["murmur", *(f"murmur-{name}" for name, _ in iter_commands(command))]
     yield "murmur", _render_page(command, "murmur", others=names)
-    for name, child in _iter_commands(command):
+    for name, child in iter_commands(command):
         yield f"murmur-{name}", _render_page(child, f"murmur {name}", others=names)
 
 
-def _render_page(command: _Command, prog: str, *, others: Sequence[str]) -> str:
+def _render_page(command: Command, prog: str, *, others: Sequence[str]) -> str:
     """One man page: of ``murmur`` itself without its commands' options, of any other command with all below it."""
     os.environ["SOURCE_DATE_EPOCH"] = str(int(datetime.fromisoformat(f"{RELEASED}T12:00+00:00").timestamp()))
-    help_text = _split_help(command.help or "")
-    children = list(_iter_commands(command))
+    help_text = split_help(command)
+    children = list(iter_commands(command))
     parser = _to_parser(command, prog, is_deep=prog != "murmur")
     data = {
         "description": help_text.summary,
@@ -225,9 +188,9 @@ def _render_page(command: _Command, prog: str, *, others: Sequence[str]) -> str:
     page.add_section("synopsis", "=", _render_synopsis(command, prog))
     page.add_section("description", "=", "\n.PP\n".join(_roff(text) for text in help_text.body))
     if prog == "murmur":
-        rows = [(f"murmur-{name}(1)", _summarise(child)) for name, child in children]
+        rows = [(f"murmur-{name}(1)", split_help(child).summary) for name, child in children]
         page.add_section("commands", "=", _render_rows(rows))
-    below = () if prog == "murmur" else [_split_help(child.help or "") for _, child in children]
+    below = () if prog == "murmur" else [split_help(child) for _, child in children]
     examples = [_roff(example) for text in (help_text, *below) for example in text.examples]
     if examples:
         page.add_section("examples", "=", "\n".join([".EX", *examples, ".EE"]))
@@ -237,8 +200,8 @@ def _render_page(command: _Command, prog: str, *, others: Sequence[str]) -> str:
     return str(page)
 
 
-def _render_synopsis(command: _Command, prog: str) -> str:
-    usage = " ".join(rf"\fI{_roff(operand)}\fR" for operand in _operands(command))
+def _render_synopsis(command: Command, prog: str) -> str:
+    usage = " ".join(rf"\fI{_roff(operand)}\fR" for operand in operands(command))
     return f"\\fB{_roff(prog)}\\fR {usage}\n.br\n\\fB{_roff(prog)}\\fR \\-\\-help"
 
 

@@ -53,7 +53,7 @@ def _murmur(
     Examples:
       murmur batch meeting.m4a > meeting.txt
       murmur batch *.mp3 -f srt,json -o transcripts/
-      arecord -f S16_LE -r 16000 | murmur stream - --model MODEL
+      arecord -f S16_LE -r 16000 | murmur stream -
       murmur convert transcripts/talk.json -f ass
     """
     if version:
