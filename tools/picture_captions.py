@@ -21,8 +21,8 @@ import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from rich.ansi import AnsiDecoder
 from rich.console import Console
-from rich.text import Text
 
 __all__ = ["draw_svg", "is_worth_it", "main"]
 
@@ -55,8 +55,8 @@ def is_worth_it(screen: str, *, at_s: float) -> bool:
 def draw_svg(screen: str, *, title: str, columns: int) -> str:
     """Draw a screen, with its escape codes, as an SVG that asks nobody for a font."""
     console = Console(record=True, file=io.StringIO(), force_terminal=True, width=columns, color_system="standard")
-    for row in screen.rstrip("\n").splitlines():
-        console.print(Text.from_ansi(row), soft_wrap=True)
+    for row in AnsiDecoder().decode(screen.rstrip("\n")):  # a row may go on in the style of the one before
+        console.print(row, soft_wrap=True)
     return _FONT.sub("", console.export_svg(title=title, unique_id="captions"))
 
 

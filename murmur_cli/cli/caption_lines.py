@@ -83,7 +83,7 @@ class CaptionLines:
             self._open.append(flatten(event.text).lstrip(" "))
             self._speaker = event.speaker
         else:
-            self._open.append(flatten(event.text))
+            self._open = self._open.copy().append(flatten(event.text))  # what was given away stays as it was drawn
 
     def _label(self, speaker: Speaker | None) -> Text:
         """Begin a line, with the speaker where another one spoke before."""

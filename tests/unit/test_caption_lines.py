@@ -40,6 +40,15 @@ def test_a_row_stands_as_soon_as_nothing_can_change_it() -> None:
     assert (plain(rows.fixed), plain(rows.loose)) == (["S2: A third."], [])
 
 
+@pytest.mark.parametrize("n_shown", [None, 3])
+def test_a_row_that_was_given_away_stays_as_it_was_drawn(n_shown: int | None) -> None:
+    lines = CaptionLines(n_shown=n_shown)
+    lines.take(commit("This is a sentence", "S1"))
+    rows = lines.arrange(30)
+    lines.take(commit(" that goes on until it is longer than its row.", "S1", starts_line=False))
+    assert plain(rows.loose) == ["S1: This is a sentence"]
+
+
 def test_a_draft_stands_below_until_it_is_gone() -> None:
     lines = CaptionLines(n_shown=None)
     lines.take(commit("Hello.", "S1"))
