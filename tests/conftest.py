@@ -36,7 +36,6 @@ for _name in [name for name in os.environ if name.startswith("MURMUR_") and not 
         del os.environ[_name]
 for _name in ("NO_COLOR", "FORCE_COLOR", "CLICOLOR_FORCE", "PY_COLORS", "HF_HUB_OFFLINE", "HF_TOKEN"):
     os.environ.pop(_name, None)
-os.environ.pop("PYTHONUNBUFFERED", None)  # with it a short write to a closed pipe passes for a whole one
 os.environ.update(
     {
         "OMP_WAIT_POLICY": "PASSIVE",  # idle worker threads sleep instead of spinning on a shared machine

@@ -26,7 +26,9 @@ def check_stdin() -> None:
     Raises:
         UsageError: It is a terminal, or closed.
     """
-    if sys.stdin is None or sys.stdin.isatty():
+    if sys.stdin is None:
+        raise UsageError("stdin is closed", where=STDIN, hint="pipe something into it, or name a file")
+    if sys.stdin.isatty():
         raise UsageError("stdin is a terminal", where=STDIN, hint="pipe something into it, or name a file")
 
 

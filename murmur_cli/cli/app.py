@@ -21,6 +21,7 @@ from typer.main import get_command
 from murmur_cli.cli import batch, bias, convert, doctor, models, score, stream
 from murmur_cli.cli.render import error_line, json_error, printable
 from murmur_cli.cli.settings import load_settings, name_origin, to_default_map
+from murmur_cli.cli.standard import replace_standard_streams
 from murmur_cli.cli.stop import Stopped, stop_signals
 from murmur_cli.cli.versions import render_versions
 from murmur_cli.errors import DeviceError, ExitCode, MurmurError, UsageError
@@ -71,6 +72,7 @@ def main() -> None:
     """Run the command line and leave with its exit code."""
     # Read once, when torch is imported: on a busy machine threads that spin while they wait cost ten times as much.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    replace_standard_streams()
     sys.exit(run(sys.argv[1:]))
 
 

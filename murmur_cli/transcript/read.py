@@ -48,6 +48,8 @@ def load_text(path: str) -> str:
     Raises:
         TranscriptError: It cannot be read, or is not UTF-8.
     """
+    if path == "-" and sys.stdin is None:
+        raise TranscriptError("stdin is closed", where=path, hint="pipe something into it, or name a file")
     try:
         content = sys.stdin.buffer.read() if path == "-" else Path(path).read_bytes()
     except OSError as error:
