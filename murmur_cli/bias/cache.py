@@ -10,11 +10,8 @@ import contextlib
 import dataclasses
 import hashlib
 import json
-import os
 from dataclasses import dataclass
 from pathlib import Path
-
-import platformdirs
 
 from murmur_cli.bias.allocation import AllocationOptions, Phrase, allocate
 from murmur_cli.bias.graph import build_graph
@@ -24,6 +21,7 @@ from murmur_cli.bias.mbias import FORMAT, Compiled, read_classes, read_compiled,
 from murmur_cli.bias.packed import BiasList
 from murmur_cli.bias.vocabulary import Vocabulary
 from murmur_cli.errors import OutputError
+from murmur_cli.user_folders import find_cache_folder
 
 __all__ = ["CachedList", "ListCache", "clear_cache", "default_folder", "find_odd_tokens", "list_cached"]
 
@@ -143,8 +141,7 @@ def find_odd_tokens(keywords: KeywordList, vocabulary: Vocabulary) -> tuple[str,
 
 def default_folder() -> Path:
     """Where compiled lists are kept: under MURMUR_CACHE_DIR, or the user's cache folder."""
-    base = os.environ.get("MURMUR_CACHE_DIR") or platformdirs.user_cache_dir("murmur")
-    return Path(base).expanduser() / "bias"
+    return find_cache_folder() / "bias"
 
 
 def list_cached(folder: Path) -> tuple[CachedList, ...]:

@@ -65,7 +65,9 @@ def _examine(group: TyperGroup, *, as_json: bool) -> int:
 
     def look_at_settings() -> str:
         n_set = sum(setting.origin is not None for setting in load_settings(group, os.environ))
-        return f"{n_set} options are set by ./murmur.toml, {find_user_file()} or MURMUR_*"
+        return (
+            f"{n_set} options are set by ./murmur.toml, {find_user_file() or 'a file in your home folder'} or MURMUR_*"
+        )
 
     findings: list[Finding] = []
     for finding in find_all((*CHECKS, Check("settings", look_at_settings))):

@@ -83,16 +83,19 @@ def load_settings(group: TyperGroup, environment: Mapping[str, str]) -> tuple[Se
     """
     options = list(_iter_options(group))
     _refuse_variables(options, environment)
-    files = {f"./{PROJECT_FILE}": PROJECT_FILE, str(find_user_file()): find_user_file()}
+    files = {f"./{PROJECT_FILE}": PROJECT_FILE}
+    if (user_file := find_user_file()) is not None:
+        files[str(user_file)] = user_file
     known = [(label, _flatten(_read_table(path, label), options, label)) for label, path in files.items()]
     return tuple(_settle(option, environment, known) for option in options)
 
 
-def find_user_file() -> Path:
-    """Say where the user's own settings are, on this system."""
-    import platformdirs
+def find_user_file() -> Path | None:
+    """Say where the user's own settings are, on this system; None: the user has no home."""
+    from murmur_cli.user_folders import find_config_folder
 
-    return platformdirs.user_config_path("murmur") / "config.toml"
+    folder = find_config_folder()
+    return None if folder is None else folder / "config.toml"
 
 
 def to_default_map(settings: Sequence[Setting]) -> DefaultMap:

@@ -11,10 +11,10 @@ from contextlib import suppress
 from pathlib import Path
 
 import filelock
-import platformdirs
 
 from murmur_cli.journal.codec import to_json
 from murmur_cli.journal.records import JournalKey
+from murmur_cli.user_folders import find_state_folder
 
 __all__ = ["default_folder", "hash_file", "iter_journals", "lock_of", "name_journal", "prune_folder"]
 
@@ -27,7 +27,7 @@ _OLD_S = 90 * _DAY_S
 
 def default_folder() -> Path:
     """Where journals are without ``--journal-dir``: in the user's folder for state."""
-    return platformdirs.user_state_path("murmur") / "journals"
+    return find_state_folder() / "journals"
 
 
 def hash_file(path: Path) -> str | None:

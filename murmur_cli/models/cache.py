@@ -8,18 +8,17 @@ that flips on the disk inside a larger file is found by ``murmur models verify``
 from __future__ import annotations
 
 import contextlib
-import os
 import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import filelock
-import platformdirs
 
 from murmur_cli.errors import ModelUnavailableError, WeightsError
 from murmur_cli.models.manifest import Manifest, check_files, hash_weights, read_manifest, write_manifest
 from murmur_cli.models.sources import Report
+from murmur_cli.user_folders import find_cache_folder
 
 __all__ = ["LocalWeights", "describe_weights", "find_weights", "folder_of", "list_cached", "lock", "remove_weights"]
 
@@ -126,5 +125,4 @@ def lock(folder: Path, report: Report) -> Iterator[None]:
 
 
 def _cache_folder() -> Path:
-    base = os.environ.get("MURMUR_CACHE_DIR") or platformdirs.user_cache_dir("murmur")
-    return Path(base).expanduser() / "models"
+    return find_cache_folder() / "models"

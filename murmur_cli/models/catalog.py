@@ -134,11 +134,13 @@ def resolve_model(name: str) -> CatalogEntry | LocalFolder:
     catalog = {entry.name: entry for entry in load_catalog()}
     if name in catalog:
         return catalog[name]
-    folder = Path(name).expanduser()
     try:
+        folder = Path(name).expanduser()
         is_model, is_folder = (folder / "config.json").is_file(), folder.is_dir()
     except OSError as error:
         raise UsageError(f"cannot be looked at ({error.strerror})", where=name, hint=_HINT) from error
+    except RuntimeError as error:
+        raise UsageError("whose home is not known", where=name, hint="write the folder out") from error
     if is_model:
         return LocalFolder(name, folder)
     if _HUB_ID.fullmatch(name):
