@@ -17,6 +17,7 @@ from murmur_cli.bias.packed import BiasList
 from murmur_cli.cli.bias_texts import Passage
 from murmur_cli.cli.render import printable, to_clock
 from murmur_cli.options import BiasOptions
+from murmur_cli.transcript.notation import replace_undecodable
 
 if TYPE_CHECKING:
     from murmur_cli.tune import Trial
@@ -220,4 +221,4 @@ def _percent(share: float | None) -> str:
 
 
 def _to_json(value: object) -> str:
-    return json_format.dumps(value, ensure_ascii=False, allow_nan=False, indent=2) + "\n"
+    return replace_undecodable(json_format.dumps(value, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"

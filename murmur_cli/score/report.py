@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from murmur_cli.score import Figure, Score
 from murmur_cli.score.counts import KeywordCounts, SpeakerErrors, WordErrors
+from murmur_cli.transcript.notation import replace_undecodable
 
 __all__ = ["render_json", "render_table"]
 
@@ -51,7 +52,7 @@ def render_json(score: Score) -> str:
         "figures": [_to_object(figure, score) for figure in score.figures],
         "notes": score.notes,
     }
-    return f"{json.dumps(described, ensure_ascii=False, allow_nan=False, indent=2)}\n"
+    return replace_undecodable(json.dumps(described, ensure_ascii=False, allow_nan=False, indent=2)) + "\n"
 
 
 def _to_object(figure: Figure, score: Score) -> dict[str, object]:

@@ -5,7 +5,6 @@ However the audio was split, the same is written in the end (the latencies of a 
 
 from __future__ import annotations
 
-import os
 from dataclasses import asdict, replace
 from typing import Protocol
 
@@ -21,7 +20,7 @@ from murmur_cli.transcript.formats.structured import (
 from murmur_cli.transcript.formats.subtitles import VTT_HEADER, render_srt_cues, render_vtt_cues
 from murmur_cli.transcript.growing import GrowingText
 from murmur_cli.transcript.line_breaks import ends_sentence
-from murmur_cli.transcript.notation import floor_ms, to_one_line
+from murmur_cli.transcript.notation import floor_ms, replace_undecodable, to_one_line
 from murmur_cli.transcript.subtitles import Cue, make_cues
 from murmur_cli.types import BiasUse, Gap, KeywordHit, Provenance, RecordingId, Segment, Speaker, Transcript
 
@@ -91,7 +90,7 @@ def _describe(event: LiveEvent) -> JsonObject:
     match event:
         case SessionStart():
             provenance: JsonObject = asdict(event.provenance)
-            about: JsonObject = {"source": _whole(event.source), "sample_rate": event.sample_rate}
+            about: JsonObject = {"source": replace_undecodable(event.source), "sample_rate": event.sample_rate}
             heard_for: JsonObject = {} if event.bias is None else {"bias": describe_list(event.bias)}
             return {"type": "session", "v": VERSION, **about, "provenance": provenance, **heard_for}
         case Committed():
@@ -176,7 +175,7 @@ class _JsonWriter:
         provenance = self._start.provenance
         rest: JsonObject = {
             "gaps": [_describe_gap(gap) for gap in self._gaps],
-            "audio": {"source": _whole(self._start.source), "duration": _to_seconds(self._duration)},
+            "audio": {"source": replace_undecodable(self._start.source), "duration": _to_seconds(self._duration)},
             "language": provenance.language,
             "damage": None if self._end is None else self._end.damage,
             "provenance": asdict(provenance),
@@ -267,8 +266,3 @@ def _describe_gap(gap: Gap) -> JsonObject:
 def _to_seconds(seconds: float) -> float:
     """Cut a time to milliseconds: never beyond what was heard, and the same whenever it is written."""
     return floor_ms(seconds) / 1000
-
-
-def _whole(text: str) -> str:
-    """Replace the bytes of a file's name that are no UTF-8 (PEP 383)."""
-    return os.fsencode(text).decode("utf-8", errors="replace")

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import re
 
-__all__ = ["flatten", "floor_ms", "to_ms", "to_one_line"]
+__all__ = ["flatten", "floor_ms", "replace_undecodable", "to_ms", "to_one_line"]
 
 # Blanks, control characters and the two Unicode line separators. Other spaces (no-break, ideographic) are text.
 _LINE_BREAKERS = re.compile(r"[ \x00-\x1f\x7f-\x9f\u2028\u2029]+")
+
+_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def floor_ms(duration: float) -> int:
@@ -22,6 +24,11 @@ def floor_ms(duration: float) -> int:
 def to_ms(seconds: float, *, duration: float) -> int:
     """Round a time to milliseconds, but never beyond the recording's ``duration``, both in seconds."""
     return min(round(seconds * 1000), floor_ms(duration))
+
+
+def replace_undecodable(text: str) -> str:
+    """Replace the bytes of a file's name that are no UTF-8 (lone surrogates in Python, PEP 383) by U+FFFD."""
+    return _LONE_SURROGATES.sub("\ufffd", text)
 
 
 def flatten(text: str) -> str:

@@ -5,7 +5,6 @@ Every format is valid Unicode and valid in itself, for an empty transcript as we
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from murmur_cli.options import SubtitleOptions
@@ -13,6 +12,7 @@ from murmur_cli.transcript.formats.segments import render_ctm, render_rttm, rend
 from murmur_cli.transcript.formats.structured import render_json, render_jsonl
 from murmur_cli.transcript.formats.subtitles import render_srt, render_vtt
 from murmur_cli.transcript.formats.text import render_tsv, render_txt
+from murmur_cli.transcript.notation import replace_undecodable
 from murmur_cli.types import Transcript
 
 __all__ = ["render_transcript"]
@@ -27,7 +27,6 @@ _WRITERS: dict[str, Callable[[Transcript], str]] = {
 }
 
 _SUBTITLES = SubtitleOptions()
-_LONE_SURROGATES = re.compile("[\ud800-\udfff]")
 
 
 def render_transcript(
@@ -63,4 +62,4 @@ def render_transcript(
             text = _WRITERS[name](transcript)
         case _:
             raise ValueError(f"no such format: {format_name}")
-    return _LONE_SURROGATES.sub("\ufffd", text)
+    return replace_undecodable(text)
