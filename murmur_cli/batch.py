@@ -34,6 +34,7 @@ from murmur_cli.version import __version__
 __all__ = ["Listeners", "Observer", "transcribe_all"]
 
 _PIECE_S = 30.0  # of signal that are looked at together
+_MOST_READY = 32  # recordings, each with files that are open
 _LANGUAGE_S = 30.0  # the first 30 s of speech decide the language of a recording
 
 
@@ -127,12 +128,14 @@ def transcribe_all(
     """
     run = _Run(engine, listeners=listeners, options=options, observer=observer, journal_of=journal_of)
     try:
-        for answer in engine.decode(run.prepare(recordings)):
-            finished = run.take(answer)
+        waiting = iter(recordings)
+        while not run.is_prepared:
+            for answer in engine.decode(run.prepare(waiting)):
+                finished = run.take(answer)
+                yield from run.finish_ready()
+                if finished is not None:
+                    yield run.finish(finished)
             yield from run.finish_ready()
-            if finished is not None:
-                yield run.finish(finished)
-        yield from run.finish_ready()
     except MurmurError:
         yield from run.finish_ready()
         raise
@@ -163,9 +166,13 @@ class _Run:
         self._language = None if asked is None else engine.resolve_language(asked)
         self._open: dict[RecordingId, _Work] = {}
         self._ready: deque[_Work] = deque()  # nothing to decode: finished when the engine next lets go
+        self.is_prepared = False
 
-    def prepare(self, recordings: Iterable[Recording]) -> Iterator[Job]:
-        """Plan each recording when the engine has room for it, and hand out its chunks."""
+    def prepare(self, recordings: Iterator[Recording]) -> Iterator[Job]:
+        """Plan each recording when the engine has room for it, and hand out its chunks.
+
+        It ends early, to go on in another call, where so many recordings are ready that the engine has to let go.
+        """
         for recording in recordings:
             try:
                 work = self._begin(recording)
@@ -176,10 +183,13 @@ class _Run:
             self._observer.planned(recording, open_chunks)
             if not open_chunks:
                 self._ready.append(work)
+                if len(self._ready) == _MOST_READY:
+                    return
                 continue
             self._open[recording.recording_id] = work
             for chunk in open_chunks:
                 yield self._ask(work, chunk)
+        self.is_prepared = True
 
     def _ask(self, work: _Work, chunk: Chunk) -> Job:
         return Job(

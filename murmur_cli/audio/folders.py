@@ -57,7 +57,7 @@ def list_recordings(folder: str, options: InputOptions, *, is_pcm: bool) -> Fold
     taken: list[FoundRecording] = []
     errors: list[AudioError] = []
     n_skipped = 0
-    for path, name in _iter_files(folder, "", options, errors):
+    for path, name in _iter_files(folder, options, errors):
         is_wanted = _matches(name, options.include) if options.include else _has_ending(name, endings)
         if is_wanted and not _matches(name, options.exclude):
             taken.append(FoundRecording(path, name.rpartition("/")[0]))
@@ -69,24 +69,30 @@ def list_recordings(folder: str, options: InputOptions, *, is_pcm: bool) -> Fold
     return FolderListing(tuple(taken), n_skipped, tuple(errors))
 
 
-def _iter_files(folder: str, below: str, options: InputOptions, errors: list[AudioError]) -> Iterator[tuple[str, str]]:
+def _iter_files(named: str, options: InputOptions, errors: list[AudioError]) -> Iterator[tuple[str, str]]:
     """Yield the path of each file, and its name below the folder that was named; files before folders."""
-    try:
-        with os.scandir(folder) as entries:
-            found = sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
-    except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        errors.append(AudioError(f"the folder cannot be read: {reason}", where=folder, hint="change its permissions"))
-        return
-    folders = []
-    for entry in found:
-        name = below + entry.name
-        if not entry.is_dir():  # which scandir knows without asking for the file
-            yield os.path.join(folder, entry.name), name  # noqa: PTH118 - a Path would drop a leading ./
-        elif options.recursive and not entry.is_symlink() and not _matches(name, options.exclude):
-            folders.append((entry.path, f"{name}/"))
-    for path, name in folders:
-        yield from _iter_files(path, name, options, errors)
+    waiting = [(named, "")]  # the next one last
+    while waiting:
+        folder, below = waiting.pop()
+        try:
+            found = _list_entries(folder)
+        except OSError as error:
+            problem = f"the folder cannot be read: {(error.strerror or str(error)).lower()}"
+            errors.append(AudioError(problem, where=folder, hint="change its permissions, or --exclude it"))
+            continue
+        folders = []
+        for entry in found:
+            name = below + entry.name
+            if not entry.is_dir():  # which scandir knows without asking for the file
+                yield os.path.join(folder, entry.name), name  # noqa: PTH118 - a Path would drop a leading ./
+            elif options.recursive and not entry.is_symlink() and not _matches(name, options.exclude):
+                folders.append((entry.path, f"{name}/"))
+        waiting += reversed(folders)
+
+
+def _list_entries(folder: str) -> list[os.DirEntry[str]]:
+    with os.scandir(folder) as entries:
+        return sorted((entry for entry in entries if not entry.name.startswith(".")), key=lambda entry: entry.name)
 
 
 def _matches(name: str, patterns: tuple[str, ...]) -> bool:

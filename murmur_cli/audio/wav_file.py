@@ -41,6 +41,7 @@ class GrowingWav:
         self._n_bytes = 0
         with self._naming():
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            self._n_links = os.fstat(self._descriptor).st_nlink
         self._write(make_header(0, sample_rate), at=0)
 
     def __enter__(self) -> Self:
@@ -53,6 +54,9 @@ class GrowingWav:
 
     def append(self, samples: Samples) -> None:
         """Write the next samples, shape (n_samples,); what is beyond full scale is clipped."""
+        if os.fstat(self._descriptor).st_nlink < min(1, self._n_links):  # some file systems count none, ever
+            hint = "leave it where it is until the session ends"
+            raise OutputError("it was deleted while it was written", where=self._path, hint=hint)
         data = np.clip(np.rint(samples * np.float32(32768.0)), -32768, 32767).astype("<i2").tobytes()
         self._write(data, at=HEADER_BYTES + self._n_bytes)
         self._n_bytes += len(data)

@@ -8,7 +8,7 @@ from itertools import chain, count
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from murmur_cli.errors import AudioError, BusyError, UsageError
+from murmur_cli.errors import AudioError, BusyError, OutputError, UsageError
 from murmur_cli.options import AudioOptions
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ def open_all(
                     )
             else:
                 recordings = journals.open(path, ids=ids, sample_rate=sample_rate, options=options)
-        except (AudioError, BusyError) as error:
+        except (AudioError, BusyError, OutputError) as error:  # another one may have room in the temporary folder
             outcome.failed(error)
             continue
         for recording in recordings:

@@ -108,7 +108,7 @@ def transcribe(
     listeners = replace(load_listeners(options, enrolled, offline=model.offline), bias_of=keywords.of)
     with (
         make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
-        StatsLog(run.stats, overwrite=output.overwrite, observer=progress) as log,
+        StatsLog(run.stats, overwrite=output.overwrite, observer=progress, on_error=outcome.failed) as log,
         Journals(folder, options=options, engine=engine.info, on_note=talk.note, list_of=keywords.list_key) as journals,
     ):
         transcripts = transcribe_all(

@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Protocol, Self
 
+from murmur_cli.errors import OutputError
 from murmur_cli.transcript.writing import reporting
 
 __all__ = ["GrowingFile", "GrowingText", "StdoutText"]
@@ -56,6 +57,7 @@ class GrowingFile:
         self._tail_at = 0
         with reporting(where=str(path)):
             self._descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o666)
+            self._n_links = os.fstat(self._descriptor).st_nlink
 
     def __enter__(self) -> Self:
         return self
@@ -71,6 +73,9 @@ class GrowingFile:
 
     def add(self, text: str, *, tail: str = "") -> None:
         """Write at the end of what stands; on a full disk the last tail comes back."""
+        if os.fstat(self._descriptor).st_nlink < min(1, self._n_links):  # some file systems count none, ever
+            hint = "leave it where it is until the session ends"
+            raise OutputError("it was deleted while it was written", where=str(self._path), hint=hint)
         fixed, new_tail = (part.encode("utf-8", errors="replace") for part in (text, tail))
         with reporting(where=str(self._path)):
             try:

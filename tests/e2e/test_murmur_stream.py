@@ -302,3 +302,23 @@ def test_a_kill_at_any_moment_leaves_a_file_that_can_be_read(
             texts = [cue.plaintext.rpartition(": ")[2] for cue in pysubs2.load(str(path))]
     assert len(texts) > 9
     assert texts == [entry.text for entry in script[: len(texts)]]
+
+
+def test_a_file_that_is_deleted_while_it_is_written_is_said(model: Path, tmp_path: Path) -> None:
+    write_model(model, tuple(ScriptEntry(i / 10, i / 10 + 0.05, f"Sentence {i}.") for i in range(100)))
+    for option, name in (("-o", "a.json"), ("--save-audio", "a.wav")):
+        path = tmp_path / "gone" / name
+        path.parent.mkdir()
+        with start(model, option, path) as murmur:
+            assert murmur.stdin is not None
+            assert murmur.stderr is not None
+            murmur.stdin.write(TONE)
+            wait_for(path, "Sentence 3." if name == "a.json" else "data")
+            path.unlink()
+            path.parent.rmdir()
+            murmur.stdin.write(TONE)
+            murmur.stdin.close()
+            said = murmur.stderr.read().decode()
+            assert murmur.wait(30) in (1, 3), said  # as something was written before, or not
+            assert said.count("\n") == 1
+        assert f"{name}: it was deleted" in said

@@ -15,7 +15,7 @@ from murmur_cli.audio.source import Recording, open_recording
 from murmur_cli.batch import Listeners, transcribe_all
 from murmur_cli.cli.stats import StatsLog
 from murmur_cli.engine import Answer, ChunkStats, Job
-from murmur_cli.errors import OutputError, UsageError
+from murmur_cli.errors import MurmurError, OutputError, UsageError
 from murmur_cli.models.scripted import ScriptedEngine, ScriptedVad, ScriptEntry
 from murmur_cli.options import BatchOptions, ChunkOptions
 from murmur_cli.types import Chunk, RecordingId, Span
@@ -50,6 +50,10 @@ class Watch:
         self.told.append(text)
 
 
+def refuse(error: MurmurError) -> None:
+    raise error
+
+
 def run(folder: Path, log: StatsLog, engine: ScriptedEngine) -> None:
     path = folder / "a.wav"
     soundfile.write(path, np.random.default_rng(0).normal(0, 0.01, 30 * RATE), RATE)
@@ -67,7 +71,7 @@ SCRIPT = (ScriptEntry(2, 4, "one"), ScriptEntry(12, 14, error="a loop"))
 
 def test_every_chunk_has_a_line_and_the_other_observer_hears_all(tmp_path: Path) -> None:
     watch, path = Watch(), tmp_path / "stats.jsonl"
-    with StatsLog(str(path), overwrite=False, observer=watch) as log:
+    with StatsLog(str(path), overwrite=False, observer=watch, on_error=refuse) as log:
         run(tmp_path, log, CountingEngine(SCRIPT))
     first, second = (json.loads(line) for line in path.read_text().splitlines())
     place = {"file": str(tmp_path / "a.wav"), "chunk": 0, "start": 1.0, "end": 9.0, "error": None}
@@ -87,10 +91,10 @@ def test_every_chunk_has_a_line_and_the_other_observer_hears_all(tmp_path: Path)
 
 def test_without_a_file_or_figures_nothing_is_written(tmp_path: Path) -> None:
     watch = Watch()
-    with StatsLog(None, overwrite=False, observer=watch) as log:
+    with StatsLog(None, overwrite=False, observer=watch, on_error=refuse) as log:
         run(tmp_path, log, CountingEngine(SCRIPT))
     assert watch.told == ["planned", "answered", "answered", "a note"]
-    with StatsLog(str(tmp_path / "stats"), overwrite=False, observer=Watch()) as log:
+    with StatsLog(str(tmp_path / "stats"), overwrite=False, observer=Watch(), on_error=refuse) as log:
         run(tmp_path, log, ScriptedEngine(SCRIPT))
     assert (tmp_path / "stats").read_bytes() == b""
 
@@ -99,18 +103,18 @@ def test_a_file_that_is_there_is_not_replaced_unasked(tmp_path: Path) -> None:
     path = tmp_path / "stats"
     path.write_text("mine")
     with pytest.raises(UsageError, match="--overwrite"):
-        StatsLog(str(path), overwrite=False, observer=Watch())
+        StatsLog(str(path), overwrite=False, observer=Watch(), on_error=refuse)
     assert path.read_text() == "mine"
-    with StatsLog(str(path), overwrite=True, observer=Watch()):
+    with StatsLog(str(path), overwrite=True, observer=Watch(), on_error=refuse):
         pass
     assert path.read_text() == ""
     with pytest.raises(UsageError):
-        StatsLog(str(tmp_path / "no folder" / "stats"), overwrite=False, observer=Watch())
+        StatsLog(str(tmp_path / "no folder" / "stats"), overwrite=False, observer=Watch(), on_error=refuse)
 
 
-def test_a_full_disk_is_said(tmp_path: Path) -> None:
-    with (
-        StatsLog("/dev/full", overwrite=True, observer=Watch()) as log,
-        pytest.raises(OutputError, match="/dev/full"),
-    ):
+def test_a_full_disk_is_said_once_and_the_run_goes_on(tmp_path: Path) -> None:
+    watch, errors = Watch(), list[MurmurError]()
+    with StatsLog("/dev/full", overwrite=True, observer=watch, on_error=errors.append) as log:
         run(tmp_path, log, CountingEngine(SCRIPT))
+    assert [(type(error), error.where) for error in errors] == [(OutputError, "/dev/full")]
+    assert watch.told == ["planned", "answered", "answered", "a note"]
