@@ -26,10 +26,12 @@ from fake_portaudio import FakePortAudio, Scene
 from transcript_samples import make_segment, make_transcript, make_words
 from typer.core import TyperCommand, TyperOption
 
+from murmur_cli.bias.cache import ListCache
+from murmur_cli.bias.vocabulary import Vocabulary
 from murmur_cli.cli.app import app, run
 from murmur_cli.engine import Extras
-from murmur_cli.finish import SpeakerModels
-from murmur_cli.models import cache, diarizers, load, silero, slots_diarizer, vocabulary, weights
+from murmur_cli.listen import SpeakerModels
+from murmur_cli.models import cache, diarizers, forecast, load, silero, slots_diarizer, vocabulary, weights
 from murmur_cli.models.cache import LocalWeights
 from murmur_cli.models.catalog import resolve_model
 from murmur_cli.models.choice import Choice
@@ -44,6 +46,7 @@ from murmur_cli.types import Samples, Span, Speaker, Turn
 RATE = 16_000
 SCRIPT = [ScriptEntry(i * 0.5, i * 0.5 + 0.4, f"w{i}", drafts=("w",)) for i in range(20)]
 MADE = ("film.srt", "talk.json", "meeting.json", "film.json", "out/talk.json", "transcripts/talk.json")
+BYTES = Vocabulary(tuple(bytes([byte]) for byte in range(256)), lambda text: list(text.encode()), "bytes")
 ALL = Extras(**{field.name: True for field in fields(Extras)})
 SNIPPETS = find_snippets()
 SPEECH, _ = soundfile.read(ROOT / "examples" / "conversation.flac", dtype="float32", frames=10 * RATE)
@@ -68,11 +71,17 @@ class ObligingEngine(ScriptedEngine):
 
     extras = ALL
 
+    def keyword_lists(self) -> ListCache:
+        return ListCache(BYTES, None)
+
 
 class ObligingStreamEngine(ScriptedStreamEngine):
     """Takes every option."""
 
     extras = ALL
+
+    def keyword_lists(self) -> ListCache:
+        return ListCache(BYTES, None)
 
 
 def make_wav(seconds: float = 1.5, *, channels: int = 1) -> bytes:
@@ -111,8 +120,16 @@ def make_files() -> dict[str, bytes]:
     files |= dict.fromkeys(("reference.rttm", "talk.rttm"), texts["rttm"].encode())
     samples = {"audio": "monday.wav", "text": "good morning", "phrases": ["New York City"]}
     files |= {"dev.jsonl": json.dumps(samples).encode(), "monday.wav": wav, "last": b"", "agenda.pdf": b""}
-    files |= {"names.txt": b"New York City\n", "drugs.csv": b"phrase\nZoloft\n", "notes.txt": b"Zoloft\n"}
-    return files | {"agenda.txt": b"The budget of the third quarter.\n", "my-whisper/config.json": b"{}"}
+    files |= {
+        "own.jsonl": b'{"path": "calls/a.wav", "lists": ["names.txt"]}\n',
+        "names.txt": b"New York City\n",
+        "drugs.csv": b"phrase\nZoloft\n",
+        "notes.txt": b"Zoloft\n",
+    }
+    return files | {
+        "agenda.txt": b"The budget of the third quarter.\n",
+        "my-whisper/config.json": b'{"model_type": "scripted"}',
+    }
 
 
 FILES = functools.cache(make_files)
@@ -169,7 +186,7 @@ def _scripts(folder: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) ->
 
     def find(name: str, **more: object) -> LocalWeights:
         assert resolve_model(name)
-        return LocalWeights(name, folder, "0" * 64, 1, None, None, None)
+        return LocalWeights(name, folder / "my-whisper", "0" * 64, 1, None, None, None)
 
     monkeypatch.setattr(load, "load_engine", lambda model, **more: check(model) or ObligingEngine(SCRIPT))
     monkeypatch.setattr(load, "load_stream_engine", lambda model, **more: check(model) or ObligingStreamEngine(SCRIPT))
@@ -178,7 +195,8 @@ def _scripts(folder: Path, models_dir: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(slots_diarizer, "load_slots_diarizer", OnePerson)
     monkeypatch.setattr(vocabulary, "_GPU_FILES", (".",))
     monkeypatch.setattr(vocabulary, "choose_model", lambda options: Choice(tokens, "small"))
-    monkeypatch.setattr(cache, "find_weights", find)
+    for module in (cache, forecast):
+        monkeypatch.setattr(module, "find_weights", find)
     monkeypatch.setattr(cache, "remove_weights", lambda name: 1)
     monkeypatch.setattr(weights, "pull_weights", find)
     microphones = FakePortAudio(Scene(devices=(("Desk", 1, 16_000.0), ("USB microphone", 1, 16_000.0)), default=0))
