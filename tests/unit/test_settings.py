@@ -50,8 +50,8 @@ def _parse(arguments: list[str], environment: dict[str, str] | None = None) -> d
 SAYERS = ("option", "variable", "project", "user")
 
 
-@pytest.mark.parametrize("sayers", [set(some) for n in range(5) for some in itertools.combinations(SAYERS, n)], ids=str)
-def test_the_nearest_sayer_wins(sayers: set[str], write: Callable[..., None]) -> None:
+@pytest.mark.parametrize("sayers", [some for n in range(5) for some in itertools.combinations(SAYERS, n)], ids="-".join)
+def test_the_nearest_sayer_wins(sayers: tuple[str, ...], write: Callable[..., None]) -> None:
     """All 16 ways in which an option can be said, against the order as it is documented."""
     write(*(f'[batch]\nmodel = "{sayer}"\n' if sayer in sayers else "" for sayer in ("project", "user")))
     arguments = ["batch", *(["--model", "option"] if "option" in sayers else [])]
