@@ -103,7 +103,7 @@ def test_a_file_that_may_not_be_read_is_said(open_folder: Path, data_dir: Path) 
     done = subprocess.run(
         [*as_nobody, MURMUR, "batch", "secret.flac", "--model", ".", "--no-resume"],
         cwd=open_folder,
-        env=os.environ | {"HOME": str(open_folder)},
+        env=os.environ | dict.fromkeys(("HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"), str(open_folder)),
         capture_output=True,
         text=True,
         timeout=60,
