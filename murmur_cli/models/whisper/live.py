@@ -185,7 +185,7 @@ class WhisperStream:
         with torch.inference_mode(), naming_memory():
             reading = self._read(utterance)
         text = " ".join(segment.text for segment in reading.segments)
-        return StreamDraft(utterance.fresh / SAMPLE_RATE, text, None) if text else None
+        return StreamDraft(utterance.runs[0].start / SAMPLE_RATE, text, None) if text else None
 
     def rebias(self, bias: Bias | None) -> None:
         """Listen for something else from here on, in the utterance that is open too."""
