@@ -6,23 +6,22 @@ A recording that cannot be read is an error: one that is left out of a score loo
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from murmur_cli.audio.source import Recording, open_recordings
 from murmur_cli.batch import Listeners, transcribe_all
-from murmur_cli.bias.cache import ListCache
 from murmur_cli.bias.keywords import KeywordList, join_lists
 from murmur_cli.bias.list_files import parse_phrase
-from murmur_cli.engine import Answer, Bias, Engine, Extras, Job
+from murmur_cli.engine import Answer, Bias, Engine
 from murmur_cli.errors import UsageError
 from murmur_cli.options import AudioOptions, BatchOptions
 from murmur_cli.score.counts import KeywordCounts, WordErrors
 from murmur_cli.score.keywords import KeywordErrors, count_keywords, to_phrases
 from murmur_cli.score.normalize import Normalizer
 from murmur_cli.speech.vad import Vad
-from murmur_cli.types import Chunk, EngineInfo, RecordingId, Samples, Transcript
+from murmur_cli.types import Chunk, RecordingId, Transcript
 
 __all__ = ["Sample", "Trial", "Tuner", "load_samples", "require_bias"]
 
@@ -172,11 +171,11 @@ class Tuner:
         )
 
     def _recognise(self, samples: Sequence[Sample], margin: float | None) -> Iterator[Transcript]:
-        biases = {} if margin is None else {RecordingId(i): Bias(s.keywords, margin) for i, s in enumerate(samples)}
+        biases = {} if margin is None else {each.audio: Bias(each.keywords, margin) for each in samples}
         for transcript in transcribe_all(
             _open(samples, sample_rate=self._engine.sample_rate, options=self._options.audio),
-            _BiasedEngine(self._engine, biases),
-            listeners=Listeners(self._vad, None),
+            self._engine,
+            listeners=Listeners(self._vad, None, biases.get),
             options=self._options,
             observer=_Listener(self._on_note),
         ):
@@ -210,35 +209,3 @@ class _Listener:
 
     def noted(self, recording: Recording, text: str) -> None:
         self.on_note(f"{recording.source}: {text}")
-
-
-class _BiasedEngine:
-    """An engine whose jobs are given the keywords of their recordings; implements ``Engine``."""
-
-    def __init__(self, engine: Engine, biases: Mapping[RecordingId, Bias]) -> None:
-        self._engine = engine
-        self._biases = biases
-
-    @property
-    def sample_rate(self) -> int:
-        return self._engine.sample_rate
-
-    @property
-    def info(self) -> EngineInfo:
-        return self._engine.info
-
-    @property
-    def extras(self) -> Extras:
-        return self._engine.extras
-
-    def keyword_lists(self) -> ListCache:
-        return self._engine.keyword_lists()
-
-    def resolve_language(self, language: str) -> str:
-        return self._engine.resolve_language(language)
-
-    def detect_language(self, samples: Samples) -> str | None:
-        return self._engine.detect_language(samples)
-
-    def decode(self, jobs: Iterable[Job]) -> Iterator[Answer]:
-        return self._engine.decode(replace(job, bias=self._biases.get(job.recording_id)) for job in jobs)

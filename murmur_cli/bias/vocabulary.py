@@ -12,7 +12,7 @@ from tokenizers import Tokenizer
 
 from murmur_cli.errors import UsageError
 
-__all__ = ["Vocabulary", "read_vocabulary"]
+__all__ = ["BYTE_LETTERS", "Vocabulary", "read_vocabulary"]
 
 _HINT = "keywords need a model with a byte-level BPE tokenizer, such as Whisper or VibeVoice"
 
@@ -91,7 +91,7 @@ def _make_encode(described: Mapping[str, object], path: Path) -> Callable[[str],
 
 def _to_bytes(token: str, path: Path) -> bytes:
     try:
-        return bytes(_BYTES[letter] for letter in token)
+        return bytes(BYTE_LETTERS[letter] for letter in token)
     except KeyError as error:
         problem = f"has a token that stands for no bytes: {token!r}"
         raise UsageError(problem, where=str(path), hint=_HINT) from error
@@ -109,4 +109,5 @@ def _make_alphabet() -> dict[str, int]:
     return dict(zip(letters, [*printable, *others], strict=True))
 
 
-_BYTES = _make_alphabet()
+BYTE_LETTERS = _make_alphabet()
+"""The byte that each letter of byte-level BPE stands for."""

@@ -8,6 +8,8 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from murmur_cli.decode.turning import count_enough, extend_runs
+
 __all__ = ["LONGEST_TURN", "LoopGuard"]
 
 LONGEST_TURN = 16  # tokens
@@ -31,8 +33,7 @@ class LoopGuard:
         self.is_quiet = torch.zeros(n_rows, dtype=torch.bool, device=device)
         self.history = torch.full((n_rows, LONGEST_TURN), _NOTHING, device=device)
         self.runs = torch.zeros_like(self.history)
-        periods = torch.arange(1, LONGEST_TURN + 1, device=device)
-        self._enough = torch.maximum(_TURNS * periods, torch.full_like(periods, _LEAST_TOKENS)) - periods
+        self._enough = count_enough(LONGEST_TURN, device, least_repeats=_TURNS, least_tokens=_LEAST_TOKENS)
 
     def read(self, tokens: Tensor, is_text: Tensor, rows: slice) -> None:
         """Read a token of some rows.
@@ -43,9 +44,8 @@ class LoopGuard:
             rows: Which rows these are.
         """
         kept = is_text[:, None]
-        runs = torch.where(self.history[rows] == tokens[:, None], self.runs[rows] + 1, 0)
+        history, runs = extend_runs(self.history[rows], self.runs[rows], tokens)
         is_looping = (runs >= self._enough).any(-1)
-        history = torch.cat([tokens[:, None], self.history[rows, :-1]], dim=1)
         self.is_quiet[rows].copy_(is_text & (self.is_quiet[rows] | is_looping))
         self.history[rows].copy_(torch.where(kept, history, _NOTHING))
         self.runs[rows].copy_(torch.where(kept, runs, 0))

@@ -24,11 +24,18 @@ from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.precision import choose_precision
 from murmur_cli.types import DecodeError, EngineInfo, Hypothesis, Samples
 
-__all__ = ["WhisperEngine", "load_whisper", "naming_memory"]
+__all__ = ["WhisperEngine", "load_whisper", "naming_memory", "open_whisper"]
 
 
 def load_whisper(folder: Path, *, name: str, weights_sha256: str, device: str, dtype: str) -> WhisperEngine:
-    """Load a Whisper.
+    """Load a Whisper for recordings; ``open_whisper`` says the rest."""
+    return WhisperEngine(*open_whisper(folder, name=name, weights_sha256=weights_sha256, device=device, dtype=dtype))
+
+
+def open_whisper(
+    folder: Path, *, name: str, weights_sha256: str, device: str, dtype: str
+) -> tuple[Checkpoint, EngineInfo]:
+    """Read a Whisper, and say how it runs.
 
     Args:
         folder: Any Whisper in HF layout.
@@ -47,7 +54,7 @@ def load_whisper(folder: Path, *, name: str, weights_sha256: str, device: str, d
     with naming_memory():
         checkpoint = load_checkpoint(folder, precision=precision, device=place)
     info = EngineInfo(model=name, weights_sha256=weights_sha256, device=str(place), precision=precision.label)
-    return WhisperEngine(checkpoint, info)
+    return checkpoint, info
 
 
 class WhisperEngine:

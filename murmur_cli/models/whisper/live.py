@@ -17,15 +17,13 @@ import torch
 
 from murmur_cli.bias.cache import ListCache
 from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
-from murmur_cli.models.device import choose_device
-from murmur_cli.models.whisper.checkpoint import Checkpoint, load_checkpoint
+from murmur_cli.models.whisper.checkpoint import Checkpoint
 from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.ears import Ears
-from murmur_cli.models.whisper.engine import naming_memory
+from murmur_cli.models.whisper.engine import naming_memory, open_whisper
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.live_lines import LineJoiner
-from murmur_cli.models.whisper.precision import choose_precision
 from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part, shift_reading
 from murmur_cli.models.whisper.spoken_language import SpokenLanguage
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
@@ -66,11 +64,9 @@ def load_whisper_stream(
         DeviceError: There is no such device, or it has too little memory.
         UsageError: The device cannot compute in the precision that is asked for.
     """
-    place = choose_device(model.device)
-    precision = choose_precision(model.dtype, place)
-    with naming_memory():
-        checkpoint = load_checkpoint(folder, precision=precision, device=place)
-    info = EngineInfo(model=name, weights_sha256=weights_sha256, device=str(place), precision=precision.label)
+    checkpoint, info = open_whisper(
+        folder, name=name, weights_sha256=weights_sha256, device=model.device, dtype=model.dtype
+    )
     return WhisperStreamEngine(checkpoint, info, vad=vad, embedder=embedder)
 
 

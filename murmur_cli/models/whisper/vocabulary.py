@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from murmur_cli.bias.vocabulary import BYTE_LETTERS
 from murmur_cli.errors import WeightsError
 
 __all__ = ["Vocabulary", "read_vocabulary"]
@@ -91,19 +92,4 @@ def read_vocabulary(tokens: Sequence[str | None], *, is_multilingual: bool, wher
 
 def _to_bytes(token: str) -> bytes:
     """Undo the alphabet of byte-level BPE; a character outside it stands for itself."""
-    return b"".join(_BYTES[letter] if letter in _BYTES else letter.encode() for letter in token)
-
-
-def _make_alphabet() -> dict[str, bytes]:
-    """List the letter of every byte: printable ones stand for themselves, the others for U+0100 onward.
-
-    Source:
-        openai/gpt-2, src/encoder.py, bytes_to_unicode.
-    """
-    printable = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    others = [byte for byte in range(0x100) if byte not in set(printable)]
-    letters = [*map(chr, printable), *(chr(0x100 + index) for index in range(len(others)))]
-    return {letter: bytes([byte]) for letter, byte in zip(letters, [*printable, *others], strict=True)}
-
-
-_BYTES = _make_alphabet()
+    return b"".join(bytes([BYTE_LETTERS[c]]) if c in BYTE_LETTERS else c.encode() for c in token)
