@@ -117,7 +117,8 @@ def batch(
       murmur batch talk.mp3 --bias names.txt --phrase "New York City"
     """
     from murmur_cli.cli.dry_run import show_plan
-    from murmur_cli.cli.transcribe import Reading, Writing, transcribe
+    from murmur_cli.cli.plan_run import Reading, Writing
+    from murmur_cli.cli.transcribe import transcribe
 
     input_options = InputOptions(
         recursive=recursive,

@@ -12,24 +12,17 @@ import typer
 
 from murmur_cli.audio.source import Recording, open_recordings
 from murmur_cli.audio.stdin import STDIN, spool_stdin
-from murmur_cli.cli.gather import gather_inputs
-from murmur_cli.cli.inputs import find_present
-from murmur_cli.cli.keywords import read_lists
 from murmur_cli.cli.outcome import Outcome
+from murmur_cli.cli.plan_run import Reading, Writing, plan_run
 from murmur_cli.cli.render import Talk, make_console, printable, to_clock
-from murmur_cli.cli.resume import choose_folder
 from murmur_cli.errors import AudioError
-from murmur_cli.journal.finished import FinishedOutputs
 from murmur_cli.options import AudioOptions, BatchOptions, JournalOptions, ModelOptions, RunOptions
-from murmur_cli.speakers.enrol import parse_enrolments
-from murmur_cli.speakers.labels import to_labels
 from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, Vad, convert_spans
-from murmur_cli.transcript.outputs import OutputPlan, plan_outputs
+from murmur_cli.transcript.outputs import OutputPlan
 from murmur_cli.types import Chunk, RecordingId
 
 if TYPE_CHECKING:
-    from murmur_cli.cli.transcribe import Reading, Writing
     from murmur_cli.models.forecast import Forecast
 
 __all__ = ["show_plan"]
@@ -85,35 +78,21 @@ def show_plan(
     from murmur_cli.models.silero import load_silero
 
     talk = Talk(make_console(run), run)
-    # Refuse what they cannot be.
-    parse_enrolments(options.speakers.enrol)
-    to_labels(writing.output)
-    read_lists(reading.bias)
-    outcome = Outcome(talk, fail_fast=run.fail_fast)
-    is_pcm = options.audio.input_format is not None
-    inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
-    finished = FinishedOutputs(choose_folder(journal))
-    plans = plan_outputs(
-        inputs.names,
-        writing.output,
-        subfolders=inputs.subfolders,
-        are_several=inputs.are_several,
-        is_own=finished.owns,
-        makes_folders=False,
-    )
-    present = find_present(inputs.names, outcome)
-    if not present or outcome.is_over():
-        return outcome.exit_code
+    plan = plan_run(reading, writing, options, journal=journal, run=run, talk=talk)
+    if plan.is_over:
+        return plan.outcome.exit_code
     known = forecast_model(model, options, on_note=talk.note)
     typer.echo(printable(_describe_model(known)))
-    ear = _Ear(load_silero(options.vad), known.sample_rate, options, outcome, talk)
+    ear = _Ear(load_silero(options.vad), known.sample_rate, options, plan.outcome, talk)
     total = _Sum()
-    for recording_id, part in _iter_heard(present, ear):
+    for recording_id, part in _iter_heard(plan.present, ear):
         total.add(part)
-        typer.echo(printable(f"{plans[recording_id].source}: {part}{_describe_outputs(plans[recording_id])}"))
+        typer.echo(
+            printable(f"{plan.outputs[recording_id].source}: {part}{_describe_outputs(plan.outputs[recording_id])}")
+        )
     files = "1 file" if total.n_files == 1 else f"{total.n_files} files"
     typer.echo(f"{files}: {total}")
-    return outcome.exit_code
+    return plan.outcome.exit_code
 
 
 def _iter_heard(present: Sequence[tuple[RecordingId, str]], ear: _Ear) -> Iterator[tuple[RecordingId, _Sum]]:

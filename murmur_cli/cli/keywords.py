@@ -165,17 +165,23 @@ class BatchKeywords:
     """The keywords of a run over recordings; there may be none.
 
     Args:
-        given: What was asked for.
+        given: What was asked for; there may be lines that are of none of the recordings, which is said.
         paths: The recordings.
         talk: Hears what is odd, and what came of it.
     """
 
     def __init__(self, given: GivenLists, paths: Iterable[str], talk: Talk) -> None:
+        for line in find_unused(given, paths):
+            talk.warn(f"{line.where}: is not among the recordings")
         self._given = given
-        self._paths = tuple(paths)
         self._talk = talk
         self._count = HitCount()
         self._keywords = Keywords()
+
+    @property
+    def are_there(self) -> bool:
+        """Whether any were asked for."""
+        return self._given.are_there
 
     def prepare(self, engine: Engine) -> None:
         """Make them ready for a model.
@@ -185,8 +191,6 @@ class BatchKeywords:
         """
         if self._given.are_there:
             self._keywords = prepare(self._given, engine.keyword_lists(), self._talk)
-            for line in find_unused(self._given, self._paths):
-                self._talk.warn(f"{line.where}: is not among the recordings")
 
     def of(self, source: str) -> Bias | None:
         """What to listen for in a recording."""

@@ -3,61 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from murmur_cli.batch import Listeners, transcribe_all
-from murmur_cli.cli.gather import gather_inputs
-from murmur_cli.cli.inputs import find_present, open_all
-from murmur_cli.cli.keywords import BatchKeywords, read_lists
+from murmur_cli.cli.inputs import open_all
 from murmur_cli.cli.outcome import Outcome
+from murmur_cli.cli.plan_run import Reading, Writing, plan_run
 from murmur_cli.cli.progress import make_progress
 from murmur_cli.cli.pull import PullDisplay
 from murmur_cli.cli.render import Talk, make_console
-from murmur_cli.cli.resume import Asked, choose_folder, find_open
+from murmur_cli.cli.resume import Asked, find_open
 from murmur_cli.cli.stats import StatsLog
 from murmur_cli.engine import Extras, require_extras
 from murmur_cli.errors import OutputError
-from murmur_cli.journal.finished import FinishedOutputs
 from murmur_cli.journal.store import Journals
 from murmur_cli.options import (
     BatchOptions,
-    BiasOptions,
-    InputOptions,
     JournalOptions,
     ModelOptions,
     OutputOptions,
     RunOptions,
-    SubtitleOptions,
 )
 from murmur_cli.speakers.channels import ChannelMerger
-from murmur_cli.speakers.enrol import parse_enrolments
-from murmur_cli.speakers.labels import describe_absent, label_speakers, to_labels
-from murmur_cli.transcript.outputs import OutputPlan, OutputTarget, plan_outputs, write_outputs
+from murmur_cli.speakers.labels import describe_absent, label_speakers
+from murmur_cli.transcript.outputs import OutputPlan, OutputTarget, write_outputs
 
 if TYPE_CHECKING:
     from murmur_cli.speakers.enrol import Enrolment
     from murmur_cli.speakers.voices import VoiceVector
     from murmur_cli.types import Speaker, Transcript
 
-__all__ = ["Reading", "Writing", "load_listeners", "transcribe"]
-
-
-@dataclass(frozen=True, slots=True)
-class Reading:
-    """What is named on the command line, how it is read, and what is listened for."""
-
-    named: Sequence[str]
-    options: InputOptions
-    bias: BiasOptions
-
-
-@dataclass(frozen=True, slots=True)
-class Writing:
-    """What is written."""
-
-    output: OutputOptions
-    subtitles: SubtitleOptions
+__all__ = ["load_listeners", "transcribe"]
 
 
 def transcribe(
@@ -79,29 +56,19 @@ def transcribe(
     console = make_console(run)
     talk = Talk(console, run)
     output = writing.output
-    enrolments, labels = parse_enrolments(options.speakers.enrol), to_labels(output)
-    given = read_lists(reading.bias)
-    outcome = Outcome(talk, fail_fast=run.fail_fast)
-    is_pcm = options.audio.input_format is not None
-    inputs = gather_inputs(reading.named, reading.options, is_pcm=is_pcm, talk=talk, outcome=outcome)
-    folder = choose_folder(journal)
-    finished = FinishedOutputs(folder)
-    plans = plan_outputs(
-        inputs.names, output, subfolders=inputs.subfolders, are_several=inputs.are_several, is_own=finished.owns
-    )
-    keywords = BatchKeywords(given, inputs.names, talk)
-    present = find_present(inputs.names, outcome)
-    if not present or outcome.is_over():
-        return outcome.exit_code
-    enrolled = _hear_enrolled(enrolments, talk) if enrolments else {}
+    plan = plan_run(reading, writing, options, journal=journal, run=run, talk=talk)
+    if plan.is_over:
+        return plan.outcome.exit_code
+    keywords, outcome = plan.keywords, plan.outcome
+    enrolled = _hear_enrolled(plan.enrolments, talk) if plan.enrolments else {}
     with PullDisplay(console, quiet=run.quiet) as pull:
         engine = load_engine(model, options=options, on_note=talk.note, on_progress=pull.show)
     extras = _name_extras(model, options, output=output, run=run)
-    require_extras(engine, replace(extras, bias=given.are_there))
+    require_extras(engine, replace(extras, bias=keywords.are_there))
     keywords.prepare(engine)
     talk.detail(f"{engine.info.model} on {engine.info.device}, {engine.info.precision}")
     asked = Asked(options, output, writing.subtitles, engine.info, enrolled, keywords.key)
-    present = find_open(present, plans, asked=asked, finished=finished, outcome=outcome)
+    present = find_open(plan.present, plan.outputs, asked=asked, finished=plan.finished, outcome=outcome)
     if not present:
         return outcome.exit_code
     merger = ChannelMerger()
@@ -109,7 +76,9 @@ def transcribe(
     with (
         make_progress(console, run, n_files=len(present), on_note=talk.note) as progress,
         StatsLog(run.stats, overwrite=output.overwrite, observer=progress, on_error=outcome.failed) as log,
-        Journals(folder, options=options, engine=engine.info, on_note=talk.note, list_of=keywords.list_key) as journals,
+        Journals(
+            plan.folder, options=options, engine=engine.info, on_note=talk.note, list_of=keywords.list_key
+        ) as journals,
     ):
         transcripts = transcribe_all(
             open_all(
@@ -128,11 +97,10 @@ def transcribe(
             journal_of=journals.of,
         )
         for transcript in merger.iter_files(transcripts):
-            if absent := describe_absent(transcript, labels):
+            if absent := describe_absent(transcript, plan.labels):
                 talk.note(f"{transcript.source}: {absent}")
-            plan = plans[transcript.recording_id]
-            said = keywords.take(label_speakers(transcript, labels))
-            _write(said, plan, asked=asked, journals=journals, outcome=outcome)
+            said = keywords.take(label_speakers(transcript, plan.labels))
+            _write(said, plan.outputs[transcript.recording_id], asked=asked, journals=journals, outcome=outcome)
             if outcome.is_over():
                 break
     keywords.sum_up()

@@ -166,3 +166,13 @@ def test_the_memory_of_a_vibevoice_is_known_before(
     first = capsys.readouterr().out.splitlines()[0]
     assert re.search(r"0\.\d\d GB of memory, 3 chunks side by side", first)
     assert _call("d/talk.flac", "--dry-run", "--batch-size", "1000", "--max-chunk-s", "3600", model=model) in (0, 5)
+
+
+def test_a_line_of_the_map_that_is_of_no_recording_is_said(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("names.txt").write_text("Andrusenko\n")
+    lines = [{"path": path, "lists": ["names.txt"]} for path in ("d/talk.flac", "d/tlak.flac")]
+    Path("map.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    assert _call("d/talk.flac", "--dry-run", "--bias-map", "map.jsonl") == 0
+    written = capsys.readouterr().err
+    assert "map.jsonl:2" in written
+    assert "map.jsonl:1" not in written
