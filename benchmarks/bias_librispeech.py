@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """What lists of keywords bring, and what they cost: utterances with some 100 words each, most of them not said.
 
-A row is all utterances, heard with one strength; each with its own list, or all with all lists merged. Keywords are
-counted as often as they are said; whatever is written of a list's words and was not said is a false one.
+A row is all utterances, heard with one strength; each with its own list, or all with all lists merged. Keywords and
+the errors inside and outside of a list are counted as ``murmur score --bias`` does it: those of an utterance's own
+list, and beside them, as the F of the merged list, those of all lists, whichever of them was listened for.
 
 Examples: python benchmarks/bias_librispeech.py · python benchmarks/bias_librispeech.py --rows none medium --part 1/3
 """
@@ -13,14 +14,13 @@ import argparse
 import json
 import os
 import time
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from recognise import iter_recordings, join_text
 from report import Report, Table, describe_run, format_goal, format_report, write_report
-from scoring import NORMALISER, WordErrors, count_errors, normalise
+from scoring import NORMALISER, WordErrors, count_errors
 from sessions import DATA_DIR
 
 from murmur_cli.audio.source import Recording
@@ -29,11 +29,16 @@ from murmur_cli.bias.keywords import KeywordList, join_lists
 from murmur_cli.bias.list_files import parse_phrase
 from murmur_cli.engine import Answer, Bias, Engine
 from murmur_cli.options import BatchOptions, BiasOptions, DecodeOptions, ModelOptions, VadOptions
+from murmur_cli.score.counts import KeywordCounts
+from murmur_cli.score.counts import WordErrors as ListErrors
+from murmur_cli.score.keywords import KeywordErrors, count_keywords, to_phrases
+from murmur_cli.score.normalize import load_normalizer
 from murmur_cli.speech.vad import Vad
 from murmur_cli.types import Chunk, Transcript
 
-__all__ = ["Case", "Counts", "Row", "main", "measure_row"]
+__all__ = ["Case", "Row", "main", "measure_row"]
 
+_NO_ERRORS = KeywordErrors(KeywordCounts(), ListErrors(), ListErrors())
 ROWS = ("none", "low", "medium", "high", "merged")
 _COLUMNS = (
     "list",
@@ -42,10 +47,11 @@ _COLUMNS = (
     "WER %",
     "listed WER %",
     "other WER %",
-    "hit",
+    "right",
     "missed",
     "false",
     "F %",
+    "merged F %",
     "changed",
     "CPU s",
 )
@@ -61,32 +67,14 @@ class Case:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
-    """Keywords that were heard, that were not, and that were never said."""
-
-    n_hit: int = 0
-    n_missed: int = 0
-    n_false: int = 0
-
-    @property
-    def score(self) -> float:
-        """The harmonic mean of precision and recall, in percent."""
-        return 200.0 * self.n_hit / max(2 * self.n_hit + self.n_missed + self.n_false, 1)
-
-    def __add__(self, other: Counts) -> Counts:
-        return Counts(self.n_hit + other.n_hit, self.n_missed + other.n_missed, self.n_false + other.n_false)
-
-
-@dataclass(frozen=True, slots=True)
 class Row:
-    """All utterances, heard with one strength."""
+    """All utterances, heard with one strength: word errors, and keywords of their own lists and of all lists."""
 
     name: str
     bias: Bias | None
     errors: WordErrors
-    n_other_words: int
-    n_other_errors: int
-    counts: Counts
+    own: KeywordErrors
+    merged: KeywordCounts
     n_changed: int
     cpu_s: float
     texts: tuple[str, ...]
@@ -125,10 +113,9 @@ def load_cases(folder: Path) -> list[Case]:
 def measure_row(name: str, cases: Sequence[Case], engine: Engine, *, vad: Vad) -> Row:
     """Recognise all utterances, each with its list, and score them."""
     strength = BiasOptions(bias_strength="medium" if name in ("none", "merged") else name)
-    lists = {str(case.audio): join_lists(parse_phrase(word) for word in case.words) for case in cases}
+    lists = {str(case.audio): _list_own(case) for case in cases}
     if name == "merged":
-        words = sorted({word for case in cases for word in case.words})
-        lists = dict.fromkeys(lists, join_lists(parse_phrase(word) for word in words))
+        lists = dict.fromkeys(lists, _list_all(cases))
     biases = {path: None if name == "none" else _make_bias(each, strength) for path, each in lists.items()}
     started = time.process_time()
     transcripts = list(
@@ -150,28 +137,29 @@ def _make_bias(keywords: KeywordList, strength: BiasOptions) -> Bias:
 
 
 def _score(name: str, bias: Bias | None, cases: Sequence[Case], said: Sequence[Transcript], *, cpu_s: float) -> Row:
-    errors, other, counts = WordErrors(), WordErrors(), Counts()
+    normalizer = load_normalizer("whisper-english")
+    everything = to_phrases(_list_all(cases), normalizer)
     texts = tuple(map(join_text, said))
+    errors, own, merged = WordErrors(), _NO_ERRORS, KeywordCounts()
     for case, text in zip(cases, texts, strict=True):
-        keywords = {normalise(word) for word in case.words}
+        spoken, written = (normalizer.apply(each).split() for each in (case.text, text))
         errors += count_errors(case.text, text)
-        counts += count_keywords(keywords, case.text, text)
-        other += count_errors(_leave_out(keywords, case.text), _leave_out(keywords, text))
+        own = _add(own, count_keywords(spoken, written, to_phrases(_list_own(case), normalizer)))
+        merged += count_keywords(spoken, written, everything).keywords
     n_changed = sum(hit.changed for each in said if each.bias is not None for hit in each.bias.hits)
-    return Row(name, bias, errors, other.n_words, other.n_errors, counts, n_changed, cpu_s, texts)
+    return Row(name, bias, errors, own, merged, n_changed, cpu_s, texts)
 
 
-def count_keywords(keywords: set[str], reference: str, hypothesis: str) -> Counts:
-    """Count the words of a list in two texts, as bags of words."""
-    wanted, found = (
-        Counter(word for word in normalise(text).split() if word in keywords) for text in (reference, hypothesis)
-    )
-    n_hit = (wanted & found).total()
-    return Counts(n_hit, wanted.total() - n_hit, found.total() - n_hit)
+def _add(one: KeywordErrors, other: KeywordErrors) -> KeywordErrors:
+    return KeywordErrors(one.keywords + other.keywords, one.listed + other.listed, one.unlisted + other.unlisted)
 
 
-def _leave_out(keywords: set[str], text: str) -> str:
-    return " ".join(word for word in normalise(text).split() if word not in keywords)
+def _list_own(case: Case) -> KeywordList:
+    return join_lists(parse_phrase(word) for word in case.words)
+
+
+def _list_all(cases: Sequence[Case]) -> KeywordList:
+    return join_lists(parse_phrase(word) for word in sorted({word for case in cases for word in case.words}))
 
 
 def _choose(cases: Sequence[Case], part: str) -> list[Case]:
@@ -194,32 +182,38 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 
 
 def _format_row(row: Row) -> tuple[str, ...]:
-    n_listed = row.errors.n_words - row.n_other_words
+    counts = row.own.keywords
     return (
         row.name,
         "" if row.bias is None else f"{row.bias.margin:g}",
         "" if row.bias is None else str(row.bias.keywords.n_phrases),
         f"{row.errors.wer:.2f}",
-        f"{100 * row.counts.n_missed / max(n_listed, 1):.1f}",
-        f"{100 * row.n_other_errors / row.n_other_words:.2f}",
-        str(row.counts.n_hit),
-        str(row.counts.n_missed),
-        str(row.counts.n_false),
-        f"{row.counts.score:.1f}",
+        f"{_percent(row.own.listed.rate):.1f}",
+        f"{_percent(row.own.unlisted.rate):.2f}",
+        str(counts.right),
+        str(counts.said - counts.right),
+        str(counts.false),
+        f"{_percent(counts.f):.1f}",
+        f"{_percent(row.merged.f):.1f}",
         str(row.n_changed),
         f"{row.cpu_s:.0f}",
     )
 
 
+def _percent(share: float | None) -> float:
+    return float("nan") if share is None else 100.0 * share
+
+
 def _judge(rows: Sequence[Row]) -> list[str]:
-    """Compare with no list: F at least 4 points more, 0.2 % more errors; merged F no less, 0.3 % more errors."""
+    """Compare with no list: F at least 4 points more, 0.2 % more errors; the merged F no less, 0.3 % more errors."""
     by_name = {row.name: row for row in rows}
     plain = by_name.get("none")
     verdicts = []
     for name, gain, loss in (("medium", 4.0, 0.2), ("merged", 0.0, 0.3)):
         row = by_name.get(name)
         if plain is not None and row is not None:
-            more, worse = row.counts.score - plain.counts.score, row.errors.wer - plain.errors.wer
+            one, other = (each.merged if name == "merged" else each.own.keywords for each in (plain, row))
+            more, worse = _percent(other.f) - _percent(one.f), row.errors.wer - plain.errors.wer
             what = f"{name}: F {more:+.1f}, at least {gain:+.1f}; WER {worse:+.2f}, at most {loss:+.1f}"
             verdicts.append(format_goal(what, reached=more >= gain and worse <= loss))
     return verdicts
