@@ -115,8 +115,9 @@ def search_with_list(writer: Writer, listener: Listener, *, n_tokens: int, n_bea
     for n_written in range(1, n_tokens + 1):
         longer = [text for parent in live for text in listener.extend(parent, writer.score(parent))]
         kept = sorted(longer, key=lambda text: -text.total)[: 2 * n_beams]
-        is_over = n_written == n_tokens
-        pool += [text for text in kept[:n_beams] if is_over or text.tokens[-1] == listener.end]
+        is_last = n_written == n_tokens
+        is_over = is_last or (kept[0].tokens[-1] == listener.end and kept[0].bonus > 1e-3)
+        pool += [text for text in kept[:n_beams] if is_last or text.tokens[-1] == listener.end]
 
         def rank(text: Text, n_written: int = n_written) -> float:
             return sum(text.logprobs) / len(text.tokens) + text.bonus / n_written

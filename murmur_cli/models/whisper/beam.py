@@ -19,6 +19,7 @@ from murmur_cli.models.whisper.task import Reading, Task
 
 __all__ = ["search"]
 
+_NOTICEABLE = 1e-3  # nats that a list added; less is rounding
 _LOOK_EVERY = 8  # steps between two looks at a GPU, which has to stop for it
 
 
@@ -36,7 +37,8 @@ def search(decoder: Decoder, audio: Sequence[Memory], task: Task, *, n_beams: in
 
     Source:
         transformers 5.24, generation/utils.py, _beam_search with length_penalty 1, early_stopping
-        False and renormalize_logits: candidates and the rule to stop are the same.
+        False and renormalize_logits: candidates and the rule to stop are the same, but with keywords
+        a text is over where it ends before all others.
     """
     device = audio[0].keys.device
     look = 1 if device.type == "cpu" else _LOOK_EVERY
@@ -150,6 +152,8 @@ class _Beams:
         if listening is not None:
             listening.follow(self.parents, self.newest())
         scores = self._score_pool()
+        # Behind an end that is the best of all and has a keyword, others would win by saying the keyword over and over.
+        self._settled |= ended[:, :1] & (bonuses[:, :1] > _NOTICEABLE)
         is_full = scores[:, -1:] > -math.inf
         self._settled |= is_full & (self._totals[:, :1] / self.n_written <= scores[:, -1:])
 
