@@ -18,7 +18,9 @@ from loud_speech import Loud, make_talk
 from oracles.seams import count_known_plainly, find_seam_plainly
 from oracles.utterances import PlainUtterance, cut_plainly
 
-from murmur_cli.engine import StreamSegment, StreamUpdate
+from murmur_cli.audio.source import open_recording
+from murmur_cli.bias.list_files import parse_phrase
+from murmur_cli.engine import Bias, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError, UsageError
 from murmur_cli.models.silero import load_silero
 from murmur_cli.models.slots_diarizer import load_embedder
@@ -26,7 +28,7 @@ from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.live import WhisperStreamEngine, load_whisper_stream
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speakers.voices import VOICE_SIZE, VoiceVector
-from murmur_cli.types import Samples, Word
+from murmur_cli.types import RecordingId, Samples, Span, Word
 
 RATE = 16_000
 ENGLISH = StreamOptions(language="en")
@@ -212,3 +214,25 @@ def test_a_president_and_another_are_understood_live(whisper_base: Path, data_di
     assert {segment.speaker for segment in said.committed if segment.end < 11} == {"S1"}
     assert {segment.speaker for segment in said.committed if segment.start > 12} == {"S2"}
     assert said.gaps == ()
+
+
+@pytest.mark.weights
+@pytest.mark.data
+def test_a_product_is_understood_live_with_its_name(whisper_base: Path, data_dir: Path) -> None:
+    engine = load_whisper_stream(
+        whisper_base,
+        name="base",
+        weights_sha256="0" * 64,
+        model=ModelOptions(model="base", device="cpu"),
+        vad=load_silero(VadOptions()),
+        embedder=None,
+    )
+    path = str(data_dir / "speech" / "hotwords.mp3")
+    with open_recording(path, recording_id=RecordingId(0), sample_rate=RATE) as recording:
+        samples = np.array(recording.samples(Span(0, recording.n_samples)))
+    with engine.open(ENGLISH, bias=Bias(parse_phrase("ComfyUI"), 3.0)) as session:
+        said = [*session.push(samples).committed, *session.finish().committed]
+    text = "".join(segment.text for segment in said)
+    assert text.count("ComfyUI") == 2  # and not on and on, as each time it is said earns its bonus
+    assert text.count("folder") == 2
+    assert [hit.phrase for segment in said for hit in segment.hits] == ["ComfyUI"] * 2

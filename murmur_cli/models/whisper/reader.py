@@ -26,6 +26,7 @@ from murmur_cli.types import Chunk, Samples, Span
 __all__ = ["Reader"]
 
 _N_BEAMS = 5  # openai/whisper@v20240930, whisper/transcribe.py, beam_size; and best_of
+_N_BEAMS_LISTENING = 10  # with keywords: what begins one earns little before more of it follows, and must last so long
 _N_TRIES = 5
 _FRAME_S = 0.02  # of the encoder's vectors
 _ROUND_SAMPLES = SAMPLE_RATE // 10  # a whole number of vectors
@@ -74,7 +75,8 @@ class Reader:
             encoded = self._encode(batch)
             audio = self._checkpoint.decoder.memorise(encoded)
             silence = self._checkpoint.no_speech(audio)
-            readings = search(self._checkpoint.decoder, audio, self._make_task(batch, self._ear), n_beams=_N_BEAMS)
+            task, n_beams = self._make_task(batch, self._ear), _N_BEAMS_LISTENING if self._ear else _N_BEAMS
+            readings = search(self._checkpoint.decoder, audio, task, n_beams=n_beams)
             heard = list(map(_Heard, batch, encoded, silence))
             passages += self._check(heard, readings) if self._ear else map(self._finish, heard, readings)
         return passages
