@@ -15,10 +15,13 @@ import numpy.typing as npt
 from murmur_cli.bias.index import KEEP, TokenClasses
 from murmur_cli.bias.states import FIRST_CUT
 
-__all__ = ["NO_ARC", "START", "BiasList"]
+__all__ = ["NO_ARC", "NO_LIST", "START", "BiasList"]
 
 START = 0
 """The state of an empty text."""
+
+NO_LIST = -1
+"""What names no list, where lists have numbers."""
 
 NO_ARC = -1
 """Where a root has no arc for a token."""

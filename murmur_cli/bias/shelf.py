@@ -68,11 +68,10 @@ class ShelfTable(Generic[Array]):
 
 @dataclass(slots=True, eq=False)
 class _Entry:
-    """One list, how many use it, and where it begins in the arrays."""
+    """One list, and where it begins in the arrays."""
 
     source: BiasList
     strength: float
-    n_users: int
     begins: _Sizes = ()
 
     @property
@@ -100,31 +99,19 @@ class Shelf:
         """Whether there is no list."""
         return not self._entries
 
-    def add(self, source: BiasList, *, strength: float) -> int:
-        """Add a list, or count one more user of it; see ``BiasStore.add``."""
-        for list_id, entry in self._entries.items():
-            if (entry.source.sha256, entry.strength) == (source.sha256, strength):
-                entry.n_users += 1
-                return list_id
-        list_id = next(number for number in range(len(self._entries) + 1) if number not in self._entries)
-        self._entries[list_id] = _Entry(source, strength, 1)
+    def add(self, list_id: int, source: BiasList, *, strength: float) -> None:
+        """Add a list by an id that is free."""
+        self._entries[list_id] = _Entry(source, strength)
         self._is_changed = True
-        return list_id
 
     def remove(self, list_id: int) -> None:
-        """Take back one ``add``, and the list after the last.
-
-        Raises:
-            KeyError: There is no such list.
-        """
+        """Take a list out."""
         entry = self._entries[list_id]
-        entry.n_users -= 1
-        if entry.n_users == 0:
-            self._append()
-            self._cut(entry)
-            del self._entries[list_id]
-            self._n_stored -= 1
-            self._is_changed = True
+        self._append()
+        self._cut(entry)
+        del self._entries[list_id]
+        self._n_stored -= 1
+        self._is_changed = True
 
     def take_changes(self) -> tuple[ShelfArrays[_Data], ShelfTable[_Data]] | None:
         """Return the arrays if they have changed since they were last taken, and there is a list."""

@@ -16,8 +16,8 @@ import torch
 from torch import Tensor
 
 from murmur_cli.bias.index import TokenClasses
-from murmur_cli.bias.packed import BiasList
-from murmur_cli.bias.store import NO_LIST, BiasStore
+from murmur_cli.bias.packed import NO_LIST, BiasList
+from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.gate import TEXT, TextGate
 from murmur_cli.decode.loop_guard import LoopGuard
 

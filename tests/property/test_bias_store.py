@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import numpy as np
@@ -15,8 +16,9 @@ from torch import Tensor
 
 from murmur_cli.bias.graph import build_graph
 from murmur_cli.bias.index import TokenIndex, index_vocabulary
-from murmur_cli.bias.packed import START, BiasList
-from murmur_cli.bias.store import NO_LIST, BiasStore
+from murmur_cli.bias.packed import NO_LIST, START, BiasList
+from murmur_cli.bias.states import FIRST_CUT
+from murmur_cli.bias.store import BiasStore
 from murmur_cli.bias.vocabulary import Vocabulary
 
 WORDS = (
@@ -126,7 +128,7 @@ Lists.TestCase.settings = settings(max_examples=15, stateful_step_count=12, dead
 TestLists = Lists.TestCase
 
 
-@pytest.fixture(params=[False, True], ids=["ragged", "padded"])
+@pytest.fixture(params=[False, True], ids=["rowwise", "padded"])
 def store(request: pytest.FixtureRequest) -> BiasStore:
     return BiasStore(INDEX.classes, CPU, is_padded=request.param)
 
@@ -151,6 +153,40 @@ def test_no_list_and_an_empty_list_change_no_bit(store: BiasStore, dtype: torch.
     integers = torch.int32 if dtype == torch.float32 else torch.int16
     assert torch.equal(logits[1:].view(integers), before[1:].view(integers))
     assert not torch.equal(logits[0].view(integers), before[0].view(integers))
+
+
+@pytest.mark.parametrize("is_padded", [False, True])
+def test_a_list_without_arcs_leads_nowhere(*, is_padded: bool) -> None:
+    """Not even for the first token in the first state, which a search among no arcs might find."""
+    index = index_vocabulary(Vocabulary((b"a", b" "), lambda text: list(text.encode()), "two"))
+    store = BiasStore(index.classes, CPU, is_padded=is_padded)
+    ids = torch.tensor([store.add(build_graph([], index, sha256="nothing"))])
+    assert store.advance(store.start(1), ids, torch.tensor([0])).tolist() == [1]  # in a word
+
+
+def test_both_ways_add_the_same_at_the_floor() -> None:
+    """Logits of all sizes, rows of several lists in any state, floors from nowhere to everywhere."""
+    rng, generator = random.Random(0), torch.Generator().manual_seed(0)
+    names, stores = sorted(GRAPHS), _stores()
+    ids = [[store.add(GRAPHS[name], strength=3.0) for name in names] for store in stores]
+    assert ids[0] == ids[1]
+    for _ in range(20):
+        places = [rng.randrange(-1, len(names)) for _ in range(9)]
+        graphs = [GRAPHS[names[place]] for place in places]
+        depths = [graph.n_states + len(graph.debts) * (graph.n_root_level - FIRST_CUT) for graph in graphs]
+        states = torch.tensor([rng.randrange(depth) for depth in depths])
+        list_ids = torch.tensor([NO_LIST if place < 0 else ids[0][place] for place in places])
+        logits = 5 * torch.randn(9, V, generator=generator)
+        floor = torch.tensor([rng.choice([-math.inf, -5.0, 0.0, 5.0, math.inf]) for _ in places])
+        rowwise, padded = (logits.clone() for _ in stores)
+        stores[0].score(rowwise, states, list_ids, floor)
+        stores[1].score(padded, states, list_ids, floor)
+        torch.testing.assert_close(rowwise, padded, atol=CLOSE, rtol=0)
+        tokens = torch.tensor([rng.randrange(V) for _ in places])
+        granted = logits.gather(1, tokens[:, None])[:, 0] >= floor
+        first, second = (store.advance(states, list_ids, tokens, granted) for store in stores)
+        assert first.tolist() == second.tolist()
+        assert torch.equal(stores[0].settle(states, list_ids), stores[1].settle(states, list_ids))
 
 
 def test_a_store_without_lists_changes_nothing(store: BiasStore) -> None:

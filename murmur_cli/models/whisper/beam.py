@@ -140,8 +140,9 @@ class _Beams:
         tokens, logprobs = ids.flatten(1).gather(1, flat), (own - scale).flatten(1).gather(1, flat)
         changed, bonuses = torch.zeros_like(tokens, dtype=torch.bool), torch.zeros_like(totals)
         if listening is not None:
-            changed = listening.compare(parents, tokens)
-            bonuses = self._bonuses.gather(1, parents) + (top - own).flatten(1).gather(1, flat)
+            gains = (top - own).flatten(1).gather(1, flat)
+            changed = listening.compare(parents, tokens, gains)
+            bonuses = self._bonuses.gather(1, parents) + gains
         newest = _Texts(tokens, logprobs, changed)
         ended = (tokens == self._task.end) | (self._budgets <= self.n_written)
         self._collect(totals.masked_fill(~ended, -math.inf), bonuses, parents, newest)

@@ -16,6 +16,7 @@ from torch import Tensor
 from murmur_cli.bias.hits import HitFinder
 from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.turning import TurnCounter
+from murmur_cli.models.whisper.likeliest import find_likeliest
 
 __all__ = ["Ear", "Listening", "start_listening"]
 
@@ -62,11 +63,13 @@ class Listening:
         n_rows = n_windows * n_hypotheses
         self._ear = ear
         self._n_hypotheses = n_hypotheses
+        self._list_id = torch.tensor(ear.list_id, device=device)
         self._states = ear.store.start(n_rows)
         self._turns = TurnCounter(n_rows, device)
-        self._logits = self._raised = torch.zeros(n_windows, n_hypotheses, 0, device=device)
+        self._logits = torch.zeros(n_windows, n_hypotheses, 0, device=device)
         self._best = torch.zeros(n_windows, n_hypotheses, dtype=torch.int64, device=device)
-        self._floor = torch.zeros(n_windows, n_hypotheses, device=device)
+        self._best_gain = torch.zeros(n_windows, n_hypotheses, device=device)
+        self._floor = torch.zeros_like(self._best_gain)
 
     def raise_logits(self, logits: Tensor) -> Tensor:
         """Give logits with what the list adds.
@@ -74,24 +77,26 @@ class Listening:
         Args:
             logits: Of every hypothesis, [B, K, V]; they stay as they are.
         """
-        best, choice = logits.max(dim=-1)
+        choice = find_likeliest(logits)
+        best = _pick(logits, choice)
         turning = self._turns.is_turning().view_as(best)
         floor = (best - self._ear.margin).masked_fill((choice == self._ear.end) | turning, math.inf)
-        raised = logits.flatten(0, 1).clone()
-        self._ear.store.score(raised, self._states, self._name_list(), floor.flatten())
-        self._logits, self._best, self._floor, self._raised = logits, choice, floor, raised.view_as(logits)
-        return self._raised
+        raised = logits.clone(memory_format=torch.contiguous_format)
+        self._ear.store.score(raised.flatten(0, 1), self._states, self._name_list(), floor.flatten())
+        self._logits, self._best, self._floor = logits, choice, floor
+        self._best_gain = _pick(raised, choice) - best
+        return raised
 
-    def compare(self, parents: Tensor, tokens: Tensor) -> Tensor:
+    def compare(self, parents: Tensor, tokens: Tensor, gains: Tensor) -> Tensor:
         """Tell of tokens whether the list brought them forward, before the one that would have been chosen.
 
         Args:
             parents: The hypotheses that they go on from, [B, n].
             tokens: [B, n].
+            gains: What the list added to their logits, [B, n].
         """
-        chosen = self._best.gather(1, parents)
-        gain = self._gain(parents, tokens) - self._gain(parents, chosen)
-        return (tokens != chosen) & (gain > _NOTICEABLE)
+        is_other = tokens != self._best.gather(1, parents)
+        return is_other & (gains - self._best_gain.gather(1, parents) > _NOTICEABLE)
 
     def follow(self, parents: Tensor, tokens: Tensor) -> None:
         """Go on with one more token of every hypothesis.
@@ -100,7 +105,8 @@ class Listening:
             parents: The hypotheses that they go on from, [B, K].
             tokens: [B, K].
         """
-        granted = _pick(self._logits, parents, tokens) >= self._floor.gather(1, parents)
+        heard = self._logits.flatten(1).gather(1, parents * self._logits.shape[2] + tokens)
+        granted = heard >= self._floor.gather(1, parents)
         first = torch.arange(len(parents), device=parents.device)[:, None] * self._n_hypotheses
         rows = (first + parents).flatten()
         self._n_hypotheses = parents.shape[1]
@@ -110,20 +116,18 @@ class Listening:
         self._states = self._ear.store.advance(self._states, self._name_list(), tokens.flatten(), granted.flatten())
 
     def retire(self, sources: Sequence[int]) -> None:
-        """Keep some windows only: the new window i is the old window ``sources[i]``."""
+        """Keep some windows only, as few as can be moved: the new window i is the old window ``sources[i]``."""
+        if len(sources) * self._n_hypotheses == len(self._states):
+            return  # all of them
         first = torch.tensor(list(sources), device=self._states.device)[:, None] * self._n_hypotheses
         rows = (first + torch.arange(self._n_hypotheses, device=self._states.device)).flatten()
         self._states = self._states[rows]
         self._turns.select(rows)
 
     def _name_list(self) -> Tensor:
-        return torch.full_like(self._states, self._ear.list_id)
-
-    def _gain(self, parents: Tensor, tokens: Tensor) -> Tensor:
-        return _pick(self._raised, parents, tokens) - _pick(self._logits, parents, tokens)
+        return self._list_id.expand(len(self._states))
 
 
-def _pick(logits: Tensor, parents: Tensor, tokens: Tensor) -> Tensor:
-    """Pick the logits of tokens [B, n] of hypotheses [B, n] out of [B, K, V]."""
-    windows = torch.arange(len(logits), device=logits.device)[:, None]
-    return logits[windows, parents, tokens]
+def _pick(logits: Tensor, tokens: Tensor) -> Tensor:
+    """Pick the logit of a token [B, K] of every hypothesis out of [B, K, V]."""
+    return logits.gather(2, tokens[:, :, None])[:, :, 0]

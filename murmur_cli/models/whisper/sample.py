@@ -13,6 +13,7 @@ from torch import Tensor
 
 from murmur_cli.models.whisper.decoder import Decoder
 from murmur_cli.models.whisper.ear import start_listening
+from murmur_cli.models.whisper.likeliest import find_likeliest
 from murmur_cli.models.whisper.state import Memory
 from murmur_cli.models.whisper.task import Reading, Task
 
@@ -57,7 +58,8 @@ def sample(
         tokens.append(token)
         logprobs.append(logits.log_softmax(dim=-1).gather(2, token[:, :, None])[:, :, 0])
         if listening is not None:
-            changed.append(listening.compare(itself, token))
+            gains = (raised.gather(2, token[:, :, None]) - logits.gather(2, token[:, :, None]))[:, :, 0]
+            changed.append(listening.compare(itself, token, gains))
             listening.follow(itself, token)
         ended = ended | (token == task.end)
         if bool(ended.all()):
@@ -76,7 +78,7 @@ def sample(
 
 def _draw(logits: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
     if temperature == 0.0:
-        return logits.argmax(dim=-1)
+        return find_likeliest(logits)
     shares = (logits / temperature).softmax(dim=-1)
     drawn = [torch.multinomial(window, 1, generator=g)[:, 0] for window, g in zip(shares, generators, strict=True)]
     return torch.stack(drawn)

@@ -1,0 +1,212 @@
+"""What lists add to logits on a CPU: row by row, each with its own list, and only tokens that may be raised.
+
+Rows are few, and so are the arcs of one token. Between two steps a decoder's weights drive everything else out of the
+processor's caches: plain numbers that are looked up one at a time cost less than operations on arrays of rows.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+import torch
+from torch import Tensor
+
+from murmur_cli.bias.index import KEEP, TokenClasses
+from murmur_cli.bias.packed import NO_ARC, NO_LIST, START, BiasList
+from murmur_cli.bias.states import FIRST_CUT
+
+__all__ = ["RowwiseScorer"]
+
+_Real = npt.NDArray[np.float32]
+_Tokens = npt.NDArray[np.signedinteger]
+_Lifts = tuple[_Tokens, _Real]
+"""What arcs add: tokens, each of them once, and values."""
+
+
+class RowwiseScorer:
+    """Scores rows on a CPU; what its methods take and give is told at ``BiasStore``'s.
+
+    Args:
+        classes: Of the vocabulary that all lists were compiled for.
+    """
+
+    def __init__(self, classes: TokenClasses) -> None:
+        self._classes = _ClassReader(classes)
+        self._lists: dict[int, _ListReader] = {}
+
+    def add(self, list_id: int, source: BiasList, *, strength: float) -> None:
+        """Add a list by an id that is free."""
+        self._lists[list_id] = _ListReader(source, self._classes, strength)
+
+    def remove(self, list_id: int) -> None:
+        """Take a list out."""
+        del self._lists[list_id]
+
+    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Tensor | None) -> None:
+        """Add what each next token earns to its logit, in place."""
+        floors = [-math.inf] * len(states) if floor is None else floor.tolist()
+        raised = logits.float()  # the same tensor, if it is float32
+        own = raised.numpy()
+        for row, reader, state in self._iter_rows(states, list_ids):
+            reader.score(own[row], state, floors[row])
+        if raised is not logits:
+            logits.copy_(raised)
+
+    def advance(self, states: Tensor, list_ids: Tensor, tokens: Tensor, granted: Tensor | None) -> Tensor:
+        """Read one token in each row."""
+        result, read = [START] * len(states), tokens.tolist()
+        are_granted = [True] * len(states) if granted is None else granted.tolist()
+        for row, reader, state in self._iter_rows(states, list_ids):
+            result[row] = reader.advance(state, read[row], is_granted=are_granted[row])
+        return torch.tensor(result)
+
+    def settle(self, states: Tensor, list_ids: Tensor) -> Tensor:
+        """What is added where a text ends."""
+        result = [0.0] * len(states)
+        for row, reader, state in self._iter_rows(states, list_ids):
+            result[row], _ = reader.find_bases(state)
+        return torch.tensor(result)
+
+    def _iter_rows(self, states: Tensor, list_ids: Tensor) -> Iterator[tuple[int, _ListReader, int]]:
+        """Iterate over the rows that have a list: number, list, state."""
+        for row, (list_id, state) in enumerate(zip(list_ids.tolist(), states.tolist(), strict=True)):
+            if list_id > NO_LIST:
+                yield row, self._lists[list_id], state
+
+
+class _ClassReader:
+    """A vocabulary's ``TokenClasses``; views give plain numbers."""
+
+    def __init__(self, classes: TokenClasses) -> None:
+        self._classes = classes
+        self.column = classes.column.data
+        self.after = classes.after.data
+        self.is_tail = classes.is_tail.data
+        self.outcome = classes.outcome.data
+        self.is_word = classes.is_word.data
+        self.likely = classes.likely.data
+        self._begins_word = self.find_words(0).astype(np.float32)
+
+    def add_bases(self, logits: _Real, cut: int, border: float, word: float) -> None:
+        """Add what every token earns, by the class of its first character, in place."""
+        if word != border:
+            begins_word = self.find_words(cut).astype(np.float32) if cut else self._begins_word
+            logits += begins_word * np.float32(word - border)
+        logits += np.float32(border)
+
+    def find_words(self, cut: int, tokens: _Tokens | None = None) -> npt.NDArray[np.bool_]:
+        """Tell of tokens whether the first character is a word's: the one that is cut, if there is one.
+
+        Args:
+            cut: The number of a cut character; 0 for none.
+            tokens: None: all.
+        """
+        columns = self._classes.column if tokens is None else self._classes.column[tokens]
+        found: npt.NDArray[np.bool_] = self._classes.is_word[cut][columns]
+        return found
+
+
+class _ListReader:
+    """One list, with its strength; views give plain numbers."""
+
+    def __init__(self, source: BiasList, classes: _ClassReader, strength: float) -> None:
+        self._source = source
+        self._classes = classes
+        self._strength = np.float32(strength)
+        self._links = source.links.data
+        self._bases = tuple(each.data for each in self._strength * source.bases)
+        self._words = source.words.data
+        self._cuts = source.cuts.data
+        self._debtors = source.debtors.data
+        self._bounds = source.bounds.data
+        self._tokens = source.tokens.data
+        self._targets = source.targets.data
+        self._root_tokens = source.root_tokens.data
+        self._roots = tuple(self._scale_root(values) for values in source.root_values)
+
+    def score(self, logits: _Real, state: int, floor: float) -> None:
+        """Add what each next token earns to its logit, in place."""
+        stored, _ = self._resolve(state)
+        found = self._find_lifts(logits, stored, floor) if floor < math.inf else ()
+        border, word = self.find_bases(state)
+        if border or word:
+            self._classes.add_bases(logits, self._cuts[stored], border, word)
+        for tokens, values in found:
+            logits[tokens] += values
+
+    def advance(self, state: int, token: int, *, is_granted: bool) -> int:
+        """Read one token."""
+        source, classes = self._source, self._classes
+        stored, debtor = self._resolve(state)
+        cut, column, after = self._cuts[stored], classes.column[token], classes.after[token]
+        root_class = int(classes.is_word[cut, column] if cut else self._words[stored])
+        target = self._find_target(stored, token, root_class) if is_granted else NO_ARC
+        if target == NO_ARC:
+            target = after
+        if target == KEEP:
+            target = classes.outcome[cut, column] if cut else root_class
+        only_cut = after == KEEP if cut else classes.is_tail[token]
+        if debtor and only_cut and FIRST_CUT <= target < source.n_root_level:
+            target += source.n_states + (debtor - 1) * (source.n_root_level - FIRST_CUT) - FIRST_CUT
+        return target
+
+    def find_bases(self, state: int) -> tuple[float, float]:
+        """Find what every token earns whose first character is of no word, and what others do."""
+        source = self._source
+        if state < source.n_states:
+            border, word = self._bases
+            return border[state], word[state]
+        stored, debtor = self._resolve(state)
+        debt = float(self._strength * source.debts[debtor - 1])
+        return (debt, 0.0) if self._classes.likely[self._cuts[stored]] else (0.0, -debt)
+
+    def _resolve(self, state: int) -> tuple[int, int]:
+        """The stored state of which the arcs count, and the debtor plus 1."""
+        source = self._source
+        if state < source.n_states:
+            return state, self._debtors[state]
+        debtor, root = divmod(state - source.n_states, source.n_root_level - FIRST_CUT)
+        return root + FIRST_CUT, debtor + 1
+
+    def _iter_arcs(self, stored: int) -> Iterator[tuple[int, int]]:
+        """Walk from a state along the links to where no phrase has begun: the bounds of each state's arcs."""
+        while stored >= FIRST_CUT:
+            yield self._bounds[stored], self._bounds[stored + 1]
+            stored = self._links[stored]
+
+    def _find_lifts(self, logits: _Real, stored: int, floor: float) -> list[_Lifts]:
+        """Find what arcs add to tokens at the floor."""
+        source, cut = self._source, self._cuts[stored]
+        found = []
+        for begin, end in self._iter_arcs(stored):
+            tokens = source.tokens[begin:end]
+            (kept,) = (logits[tokens] >= floor).nonzero()
+            found.append((tokens[kept], self._strength * source.values[begin:end][kept]))
+        for root_class in (0, 1) if cut else (self._words[stored],):
+            tokens, values = self._roots[root_class]
+            (kept,) = (logits.take(tokens) >= floor).nonzero()
+            if cut:
+                kept = kept[self._classes.find_words(cut, tokens[kept]) == root_class]
+            if len(kept):
+                found.append((tokens[kept], values[kept]))
+        return found
+
+    def _scale_root(self, values: _Real) -> _Lifts:
+        """Leave out what adds nothing; numpy looks indices up that it need not convert first."""
+        (kept,) = values.nonzero()
+        return self._source.root_tokens[kept].astype(np.intp), self._strength * values[kept]
+
+    def _find_target(self, stored: int, token: int, root_class: int) -> int:
+        """Find where a token's first arc leads; ``NO_ARC`` where there is none."""
+        for begin, end in self._iter_arcs(stored):
+            place = bisect_left(self._tokens, token, begin, end)
+            if place < end and self._tokens[place] == token:
+                return self._targets[place]
+        place = bisect_left(self._root_tokens, token)
+        if place < len(self._root_tokens) and self._root_tokens[place] == token:
+            return int(self._source.root_targets[root_class, place])
+        return NO_ARC
