@@ -57,13 +57,18 @@ def read_vocabulary(path: Path, *, n_tokens: int | None = None) -> Vocabulary:
     for token, number in numbers.items():
         if number not in added:
             pieces[number] = _to_bytes(token, path) or None
-    sha256 = hashlib.sha256(content + f" {n_rows}".encode()).hexdigest()
+    merges = described["model"]["merges"]
+    lost = _find_lost_merge(numbers, merges)
+    if lost is not None:
+        merges.insert(0, " ".join(lost) if isinstance(merges[0], str) else [*lost])
+    sha256 = hashlib.sha256(content + f" {n_rows} {lost}".encode()).hexdigest()
     return Vocabulary(tuple(pieces), _make_encode(described, path), sha256)
 
 
 def _is_byte_level(described: Mapping[str, object]) -> bool:
     model, before = described.get("model"), described.get("pre_tokenizer")
     is_bpe = isinstance(model, dict) and isinstance(model.get("vocab"), dict) and model.get("type", "BPE") == "BPE"
+    is_bpe = is_bpe and isinstance(model, dict) and isinstance(model.get("merges"), list)
     return is_bpe and "ByteLevel" in _iter_types(before)
 
 
@@ -72,6 +77,18 @@ def _iter_types(before: object) -> Iterator[str]:
         yield str(before.get("type"))
         for each in before.get("pretokenizers") or ():
             yield from _iter_types(each)
+
+
+def _find_lost_merge(numbers: Mapping[str, int], merges: Sequence[str | Sequence[str]]) -> str | None:
+    """Find the token of two bytes that comes before all that merges make, and that none makes: the first was lost.
+
+    Multilingual Whispers are published without theirs, a space and a t: by their files " the" would be two tokens, and
+    that is not how the models write it.
+    """
+    made = ["".join(merge.split(" ") if isinstance(merge, str) else merge) for merge in merges]
+    first = min((numbers[token] for token in made if token in numbers), default=0) - 1
+    names = [token for token, number in numbers.items() if number == first and len(token) == 2]
+    return names[0] if names else None
 
 
 def _make_encode(described: Mapping[str, object], path: Path) -> Callable[[str], Sequence[int]]:
