@@ -34,6 +34,7 @@ from bias_samples import LISTS, load_qwen, make_phrases, make_splitter, make_tex
 from oracles.bias import PlainBonus
 
 from murmur_cli.bias.cache import ListCache
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.graph import build_graph
 from murmur_cli.bias.index import TokenIndex, index_vocabulary
 from murmur_cli.bias.keywords import Form, Keyword, KeywordList
@@ -169,7 +170,7 @@ def _time_step(cache: ListCache, graph: BiasList, logits: torch.Tensor) -> float
     nodes = range(graph.n_root_level, graph.n_states)
     states = torch.tensor([rng.choice(nodes) if rng.random() < 0.3 else rng.randrange(2) for _ in range(n_rows)])
     tokens = torch.tensor([rng.randrange(min(20_000, n_tokens)) for _ in range(n_rows)])
-    floor = logits.max(dim=-1).values - 3.0
+    floor = Floor(logits.max(dim=-1).values - 3.0, logits.logsumexp(-1), torch.full((n_rows,), 3.0))
 
     def step() -> None:
         store.score(logits, states, ids, floor)

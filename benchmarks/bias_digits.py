@@ -34,7 +34,7 @@ __all__ = ["WORDS", "KeywordCounts", "Measurement", "count_keyword", "main", "re
 
 WORDS = ("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
 NO_BIAS, MURMUR, PLAIN = "no bias", "murmur", "plain"
-_MARGINS, _CONSTANTS = (1.0, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)
+_MARGINS, _CONSTANTS = (2.0, 3.0, 4.0), (0.5, 1.0, 1.5, 2.0, 3.0)
 _DEFAULT_MARGIN = 3.0
 _NOISE_DB = -18.0
 _HARM_GOAL = 0.1  # percent of words, at the default margin

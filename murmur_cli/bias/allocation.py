@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from murmur_cli.bias.fold import fold, fold_character, is_word
 from murmur_cli.bias.vocabulary import Vocabulary
 
-__all__ = ["AllocationOptions", "Phrase", "allocate", "tidy"]
+__all__ = ["AllocationOptions", "Phrase", "allocate", "measure_rarity", "tidy"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,14 +84,18 @@ def allocate(
     return Phrase(fold(text), tuple(potential), is_open)
 
 
+def measure_rarity(token: int, options: AllocationOptions) -> float:
+    """Tell how rare a token is by its number, from 0 for a frequent one to 1."""
+    span = math.log(options.rare_rank) - math.log(options.frequent_rank)
+    return min(max((math.log(token + 1) - math.log(options.frequent_rank)) / span, 0.0), 1.0)
+
+
 def _weigh(tokens: Sequence[int], options: AllocationOptions) -> list[float]:
     """What each token earns."""
     later = [options.later_score + math.log(i + 1) for i in range(1, len(tokens))]
     if not later:
         return [options.first_score]
-    span = math.log(options.rare_rank) - math.log(options.frequent_rank)
-    rarity = (math.log(tokens[0] + 1) - math.log(options.frequent_rank)) / span
-    first = options.first_score * min(max(rarity, 0.0), 1.0)
+    first = options.first_score * measure_rarity(tokens[0], options)
     more = (options.first_score - first) / sum(later)
     return [first, *(each * (1 + more) for each in later)]
 

@@ -13,7 +13,9 @@ import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.index import KEEP, TokenClasses
+from murmur_cli.bias.leeway import ANY_LEEWAY, measure_leeways
 from murmur_cli.bias.packed import NO_ARC, NO_LIST, START, BiasList
 from murmur_cli.bias.shelf import Shelf, ShelfArrays, ShelfTable
 from murmur_cli.bias.states import FIRST_CUT
@@ -63,6 +65,7 @@ class PaddedScorer:
 
     def __init__(self, classes: TokenClasses, device: torch.device) -> None:
         self._device = device
+        self._classes = classes
         self._n_tokens = classes.n_tokens
         self._column = self._put(classes.column).long()
         self._after = self._put(classes.after).long()
@@ -75,7 +78,7 @@ class PaddedScorer:
 
     def add(self, list_id: int, source: BiasList, *, strength: float) -> None:
         """Add a list by an id that is free."""
-        self._shelf.add(list_id, source, strength=strength)
+        self._shelf.add(list_id, source, measure_leeways(source, self._classes), strength=strength)
 
     def remove(self, list_id: int) -> None:
         """Take a list out."""
@@ -83,16 +86,16 @@ class PaddedScorer:
         if self._shelf.is_empty:
             self._loaded = None
 
-    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Tensor | None) -> None:
+    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Floor | None) -> None:
         """Add what each next token earns to its logit, in place."""
         lists = self._load()
         if lists is None:
             return
         rows = self._locate(lists, states, list_ids)
-        tokens, values = self._join(lists, rows)
+        tokens, values, leeways = self._join(lists, rows)
         values = values * lists.table.strength[rows.list_id][:, None]
         if floor is not None:
-            values = torch.where(logits.gather(1, tokens) >= floor[:, None], values, _SAME)
+            values = torch.where(logits.gather(1, tokens) >= floor.find(leeways), values, _SAME)
         values = torch.where(values == 0, _SAME, values).to(logits.dtype)
         self._add_bases(logits, lists, rows)
         logits.scatter_add_(1, tokens, values)
@@ -117,6 +120,16 @@ class PaddedScorer:
         owes = only_cut & (rows.debtor > 0) & (target >= FIRST_CUT) & (target < n_level)
         owing = n_states + (rows.debtor - 1) * (n_level - FIRST_CUT) + target - FIRST_CUT
         return torch.where(rows.is_on, torch.where(owes, owing, target), START)
+
+    def find_leeways(self, list_ids: Tensor, tokens: Tensor) -> Tensor:
+        """Find the leeway of one token in each row."""
+        lists = self._load()
+        if lists is None:
+            return torch.full_like(tokens, ANY_LEEWAY, dtype=torch.float32)
+        is_on = list_ids > NO_LIST
+        first = lists.table.first_states[torch.where(is_on, list_ids, lists.any_id)]
+        arc, is_found = _search(lists.arrays.root_keys, first * self._n_tokens + tokens)
+        return torch.where(is_found & is_on, lists.arrays.root_leeways[arc], ANY_LEEWAY)
 
     def settle(self, states: Tensor, list_ids: Tensor) -> Tensor:
         """What is added where a text ends."""
@@ -174,24 +187,25 @@ class PaddedScorer:
 
     # --- what arcs and bases add
 
-    def _join(self, lists: _Lists, rows: _Rows) -> tuple[Tensor, Tensor]:
-        """Collect tokens and values of every row's arcs; a token may occur more than once. The rest is token 0."""
-        tokens, values = [], []
+    def _join(self, lists: _Lists, rows: _Rows) -> tuple[Tensor, Tensor, Tensor]:
+        """Collect tokens, values and leeways of every row's arcs; a token may occur more than once. The rest is 0."""
+        arrays, found = lists.arrays, []
         for place, is_live in self._iter_chain(lists, rows):
-            arc = lists.arrays.begins[place][:, None] + torch.arange(lists.n_widest, device=self._device)
-            is_arc = (arc < lists.arrays.ends[place][:, None]) & is_live[:, None]
+            arc = arrays.begins[place][:, None] + torch.arange(lists.n_widest, device=self._device)
+            is_arc = (arc < arrays.ends[place][:, None]) & is_live[:, None]
             arc = torch.where(is_arc, arc + lists.table.first_arcs[rows.list_id][:, None], 0)
-            tokens.append(torch.where(is_arc, lists.arrays.keys[arc] - place[:, None] * self._n_tokens, 0))
-            values.append(torch.where(is_arc, lists.arrays.values[arc], 0.0))
+            tokens = torch.where(is_arc, arrays.keys[arc] - place[:, None] * self._n_tokens, 0)
+            found.append((tokens, torch.where(is_arc, arrays.values[arc], 0.0), arrays.leeways[arc]))
         arc = torch.arange(lists.n_widest_root, device=self._device)
         is_arc = (arc < lists.table.n_roots[rows.list_id][:, None]) & rows.is_on[:, None]
         arc = torch.where(is_arc, arc + lists.table.first_roots[rows.list_id][:, None], 0)
-        own = torch.where(is_arc, lists.arrays.root_keys[arc] % self._n_tokens, 0)
+        tokens = torch.where(is_arc, arrays.root_keys[arc] % self._n_tokens, 0)
         cut = rows.cut[:, None]
-        is_word = torch.where(cut == 0, lists.arrays.words[rows.place][:, None], self._is_word[cut, self._column[own]])
-        tokens.append(own)
-        values.append(torch.where(is_arc, lists.arrays.root_values[is_word.long(), arc], 0.0))
-        return torch.cat(tokens, dim=1), torch.cat(values, dim=1)
+        is_word = torch.where(cut == 0, arrays.words[rows.place][:, None], self._is_word[cut, self._column[tokens]])
+        values = torch.where(is_arc, arrays.root_values[is_word.long(), arc], 0.0)
+        columns = zip(*found, (tokens, values, arrays.root_leeways[arc]), strict=True)
+        tokens, values, leeways = (torch.cat(column, dim=1) for column in columns)
+        return tokens, values, leeways
 
     def _add_bases(self, logits: Tensor, lists: _Lists, rows: _Rows) -> None:
         """Add what every token earns, by the class of its first character; in most rows that is nothing."""

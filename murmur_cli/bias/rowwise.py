@@ -9,13 +9,16 @@ from __future__ import annotations
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.index import KEEP, TokenClasses
+from murmur_cli.bias.leeway import ANY_LEEWAY, Leeways, measure_leeways
 from murmur_cli.bias.packed import NO_ARC, NO_LIST, START, BiasList
 from murmur_cli.bias.states import FIRST_CUT
 
@@ -23,8 +26,8 @@ __all__ = ["RowwiseScorer"]
 
 _Real = npt.NDArray[np.float32]
 _Tokens = npt.NDArray[np.signedinteger]
-_Lifts = tuple[_Tokens, _Real]
-"""What arcs add: tokens, each of them once, and values."""
+_Lifts = tuple[_Tokens, _Real, _Real]
+"""What arcs add: tokens, each of them once, values, and leeways."""
 
 
 class RowwiseScorer:
@@ -35,20 +38,23 @@ class RowwiseScorer:
     """
 
     def __init__(self, classes: TokenClasses) -> None:
+        self._token_classes = classes
         self._classes = _ClassReader(classes)
         self._lists: dict[int, _ListReader] = {}
 
     def add(self, list_id: int, source: BiasList, *, strength: float) -> None:
         """Add a list by an id that is free."""
-        self._lists[list_id] = _ListReader(source, self._classes, strength)
+        self._lists[list_id] = _ListReader(
+            source, measure_leeways(source, self._token_classes), self._classes, strength=strength
+        )
 
     def remove(self, list_id: int) -> None:
         """Take a list out."""
         del self._lists[list_id]
 
-    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Tensor | None) -> None:
+    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Floor | None) -> None:
         """Add what each next token earns to its logit, in place."""
-        floors = [-math.inf] * len(states) if floor is None else floor.tolist()
+        floors = [_NO_FLOOR] * len(states) if floor is None else _to_rows(floor)
         raised = logits.float()  # the same tensor, if it is float32
         own = raised.numpy()
         for row, reader, state in self._iter_rows(states, list_ids):
@@ -64,6 +70,12 @@ class RowwiseScorer:
             result[row] = reader.advance(state, read[row], is_granted=are_granted[row])
         return torch.tensor(result)
 
+    def find_leeways(self, list_ids: Tensor, tokens: Tensor) -> Tensor:
+        """Find the leeway of one token in each row."""
+        rows = zip(list_ids.tolist(), tokens.tolist(), strict=True)
+        own = [ANY_LEEWAY if list_id <= NO_LIST else self._lists[list_id].find_leeway(token) for list_id, token in rows]
+        return torch.tensor(own, dtype=torch.float32)
+
     def settle(self, states: Tensor, list_ids: Tensor) -> Tensor:
         """What is added where a text ends."""
         result = [0.0] * len(states)
@@ -76,6 +88,23 @@ class RowwiseScorer:
         for row, (list_id, state) in enumerate(zip(list_ids.tolist(), states.tolist(), strict=True)):
             if list_id > NO_LIST:
                 yield row, self._lists[list_id], state
+
+
+@dataclass(frozen=True, slots=True)
+class _RowFloor:
+    """Of one row; see ``Floor``."""
+
+    least: float
+    certain: float
+    margin: float
+
+
+_NO_FLOOR = _RowFloor(-math.inf, 0.0, math.inf)
+
+
+def _to_rows(floor: Floor) -> list[_RowFloor]:
+    columns = (each.tolist() for each in (floor.least, floor.certain, floor.margin))
+    return [_RowFloor(*each) for each in zip(*columns, strict=True)]
 
 
 class _ClassReader:
@@ -113,7 +142,7 @@ class _ClassReader:
 class _ListReader:
     """One list, with its strength; views give plain numbers."""
 
-    def __init__(self, source: BiasList, classes: _ClassReader, strength: float) -> None:
+    def __init__(self, source: BiasList, leeways: Leeways, classes: _ClassReader, *, strength: float) -> None:
         self._source = source
         self._classes = classes
         self._strength = np.float32(strength)
@@ -126,16 +155,18 @@ class _ListReader:
         self._tokens = source.tokens.data
         self._targets = source.targets.data
         self._root_tokens = source.root_tokens.data
+        self._leeways = leeways
+        self._root_leeways = leeways.roots.data
         self._roots = tuple(self._scale_root(values) for values in source.root_values)
 
-    def score(self, logits: _Real, state: int, floor: float) -> None:
+    def score(self, logits: _Real, state: int, floor: _RowFloor) -> None:
         """Add what each next token earns to its logit, in place."""
         stored, _ = self._resolve(state)
-        found = self._find_lifts(logits, stored, floor) if floor < math.inf else ()
+        found = self._find_lifts(logits, stored, floor) if floor.least < math.inf else ()
         border, word = self.find_bases(state)
         if border or word:
             self._classes.add_bases(logits, self._cuts[stored], border, word)
-        for tokens, values in found:
+        for tokens, values, _ in found:
             logits[tokens] += values
 
     def advance(self, state: int, token: int, *, is_granted: bool) -> int:
@@ -178,27 +209,35 @@ class _ListReader:
             yield self._bounds[stored], self._bounds[stored + 1]
             stored = self._links[stored]
 
-    def _find_lifts(self, logits: _Real, stored: int, floor: float) -> list[_Lifts]:
+    def find_leeway(self, token: int) -> float:
+        """Find the leeway of a token."""
+        place = bisect_left(self._root_tokens, token)
+        is_there = place < len(self._root_tokens) and self._root_tokens[place] == token
+        return self._root_leeways[place] if is_there else ANY_LEEWAY
+
+    def _find_lifts(self, logits: _Real, stored: int, floor: _RowFloor) -> list[_Lifts]:
         """Find what arcs add to tokens at the floor."""
         source, cut = self._source, self._cuts[stored]
         found = []
         for begin, end in self._iter_arcs(stored):
             tokens = source.tokens[begin:end]
-            (kept,) = (logits[tokens] >= floor).nonzero()
-            found.append((tokens[kept], self._strength * source.values[begin:end][kept]))
+            (kept,) = (logits[tokens] >= floor.least).nonzero()
+            values, leeways = self._strength * source.values[begin:end][kept], self._leeways.own[begin:end][kept]
+            found.append((tokens[kept], values, leeways))
         for root_class in (0, 1) if cut else (self._words[stored],):
-            tokens, values = self._roots[root_class]
-            (kept,) = (logits.take(tokens) >= floor).nonzero()
+            tokens, values, leeways = self._roots[root_class]
+            (kept,) = (logits.take(tokens) >= floor.least).nonzero()
             if cut:
                 kept = kept[self._classes.find_words(cut, tokens[kept]) == root_class]
             if len(kept):
-                found.append((tokens[kept], values[kept]))
-        return found
+                found.append((tokens[kept], values[kept], leeways[kept]))
+        return [_keep_likely(lifts, logits, floor) for lifts in found]
 
     def _scale_root(self, values: _Real) -> _Lifts:
         """Leave out what adds nothing; numpy looks indices up that it need not convert first."""
         (kept,) = values.nonzero()
-        return self._source.root_tokens[kept].astype(np.intp), self._strength * values[kept]
+        tokens = self._source.root_tokens[kept].astype(np.intp)
+        return tokens, self._strength * values[kept], self._leeways.roots[kept]
 
     def _find_target(self, stored: int, token: int, root_class: int) -> int:
         """Find where a token's first arc leads; ``NO_ARC`` where there is none."""
@@ -210,3 +249,10 @@ class _ListReader:
         if place < len(self._root_tokens) and self._root_tokens[place] == token:
             return int(self._source.root_targets[root_class, place])
         return NO_ARC
+
+
+def _keep_likely(lifts: _Lifts, logits: _Real, floor: _RowFloor) -> _Lifts:
+    """Leave out the tokens that must be likelier by themselves than they are."""
+    tokens, values, leeways = lifts
+    kept = logits[tokens] >= floor.certain - floor.margin * leeways
+    return (tokens[kept], values[kept], leeways[kept]) if not kept.all() else lifts

@@ -13,6 +13,7 @@ from typing import Generic, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from murmur_cli.bias.leeway import Leeways
 from murmur_cli.bias.packed import BiasList
 
 __all__ = ["Array", "Shelf", "ShelfArrays", "ShelfTable"]
@@ -24,13 +25,13 @@ _Data: TypeAlias = npt.NDArray[np.generic]
 _Sizes: TypeAlias = tuple[int, ...]
 """Of states, arcs, arcs of the roots, and debts."""
 
-_AXES = (*[0] * 7, *[1] * 3, *[2] * 3, 3)
+_AXES = (*[0] * 7, *[1] * 4, *[2] * 4, 3)
 """Which of ``_Sizes`` the last axis of each field of ``ShelfArrays`` has."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ShelfArrays(Generic[Array]):
-    """Those of ``BiasList``, of all lists in a row, along the last axis.
+    """Those of ``BiasList`` and of its ``Leeways``, of all lists in a row, along the last axis.
 
     ``keys`` and ``root_keys`` are sorted: the place of the state, or that of the list's first state, times the number
     of tokens, plus the token. ``begins`` and ``ends`` bound a state's arcs, counted in its list.
@@ -45,9 +46,11 @@ class ShelfArrays(Generic[Array]):
     ends: Array
     keys: Array
     values: Array
+    leeways: Array
     targets: Array
     root_keys: Array
     root_values: Array
+    root_leeways: Array
     root_targets: Array
     debts: Array
 
@@ -71,6 +74,7 @@ class _Entry:
     """One list, and where it begins in the arrays."""
 
     source: BiasList
+    leeways: Leeways
     strength: float
     begins: _Sizes = ()
 
@@ -99,9 +103,9 @@ class Shelf:
         """Whether there is no list."""
         return not self._entries
 
-    def add(self, list_id: int, source: BiasList, *, strength: float) -> None:
+    def add(self, list_id: int, source: BiasList, leeways: Leeways, *, strength: float) -> None:
         """Add a list by an id that is free."""
-        self._entries[list_id] = _Entry(source, strength)
+        self._entries[list_id] = _Entry(source, leeways, strength)
         self._is_changed = True
 
     def remove(self, list_id: int) -> None:
@@ -195,9 +199,11 @@ def _convert(entry: _Entry, n_tokens: int) -> ShelfArrays[_Data]:
         ends=source.bounds[1:].astype(np.int64),
         keys=(first + states) * n_tokens + source.tokens,
         values=source.values,
+        leeways=entry.leeways.own,
         targets=source.targets.astype(np.int64),
         root_keys=first * n_tokens + source.root_tokens.astype(np.int64),
         root_values=source.root_values,
+        root_leeways=entry.leeways.roots,
         root_targets=source.root_targets.astype(np.int64),
         debts=source.debts,
     )
@@ -206,23 +212,24 @@ def _convert(entry: _Entry, n_tokens: int) -> ShelfArrays[_Data]:
 def _join(pieces: Sequence[ShelfArrays[_Data]]) -> ShelfArrays[_Data]:
     if not pieces:
         whole, real = np.zeros(0, np.int64), np.zeros(0, np.float32)
-        pairs = np.zeros((2, 0), np.float32)
-        words = np.zeros(0, np.bool_)
+        pairs, words = np.zeros((2, 0), np.float32), np.zeros(0, np.bool_)
         return ShelfArrays(
-            whole,
-            pairs,
-            words,
-            whole,
-            whole,
-            whole,
-            whole,
-            whole,
-            real,
-            whole,
-            whole,
-            pairs,
-            pairs.astype(np.int64),
-            real,
+            links=whole,
+            bases=pairs,
+            words=words,
+            cuts=whole,
+            debtors=whole,
+            begins=whole,
+            ends=whole,
+            keys=whole,
+            values=real,
+            leeways=real,
+            targets=whole,
+            root_keys=whole,
+            root_values=pairs,
+            root_leeways=real,
+            root_targets=pairs.astype(np.int64),
+            debts=real,
         )
     columns = ([getattr(piece, each.name) for piece in pieces] for each in fields(ShelfArrays))
     return ShelfArrays(*(np.concatenate(each, axis=-1) for each in columns))

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.index import TokenClasses
 from murmur_cli.bias.packed import START, BiasList
 from murmur_cli.bias.padded import PaddedScorer
@@ -83,17 +84,31 @@ class BiasStore:
         """The states of rows in which nothing is written yet, (n_rows,) int64."""
         return torch.full((n_rows,), START, dtype=torch.int64, device=self._device)
 
-    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Tensor | None = None) -> None:
+    def score(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Floor | None = None) -> None:
         """Add what each next token earns to its logit, in place.
 
         Args:
             logits: (B, V).
             states: (B,) of ``start`` or ``advance``.
             list_ids: (B,) int64; -1 for none.
-            floor: (B,) Only tokens whose own logit is at least this earn something by the phrases that they begin or go
+            floor: Only tokens whose own logit is there or above earn something by the phrases that they begin or go
                 on; what a match that breaks off loses is taken from all tokens. None: all do.
         """
         self._scorer.score(logits, states, list_ids, floor)
+
+    def grant(self, logits: Tensor, list_ids: Tensor, tokens: Tensor, floor: Floor) -> Tensor:
+        """Tell of one token in each row whether it was at the floor or above.
+
+        Args:
+            logits: (B,) the token's own.
+            list_ids: (B,) int64; -1 for none.
+            tokens: (B,) int64.
+            floor: That was scored with.
+
+        Returns:
+            (B,) bool.
+        """
+        return logits >= floor.find(self._scorer.find_leeways(list_ids, tokens))
 
     def advance(self, states: Tensor, list_ids: Tensor, tokens: Tensor, granted: Tensor | None = None) -> Tensor:
         """Read one token in each row.
@@ -102,8 +117,8 @@ class BiasStore:
             states: (B,).
             list_ids: (B,) int64; -1 for none.
             tokens: (B,) int64.
-            granted: (B,) bool, whether the token was at its row's floor or above. One that was not begins and goes on
-                no phrase. None: all were.
+            granted: (B,) bool, what ``grant`` says. A token that was not begins and goes on no phrase. None: all
+                were.
 
         Returns:
             (B,) the states after it; the start in rows without a list.

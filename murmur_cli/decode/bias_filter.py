@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.index import TokenClasses
 from murmur_cli.bias.packed import NO_LIST, BiasList
 from murmur_cli.bias.store import BiasStore
@@ -145,24 +146,26 @@ class BiasFilter:
         is_open &= self._is_spoken[best[:, 0]]
         tokens = plain
         if self._is_padded or bool(is_open.any()):
-            floors = logits.gather(1, best)[:, 0] - self._margins[rows]
-            tokens = pick(self._raise(logits, best, is_open, floors, rows))
-            granted = is_open & (logits.gather(1, tokens)[:, 0] >= floors)
+            margins = self._margins[rows]
+            floor = Floor(logits.gather(1, best)[:, 0] - margins, logits.logsumexp(-1), margins)
+            list_ids = torch.where(is_open, self._list_ids[rows], NO_LIST)
+            tokens = pick(self._raise(logits, best, list_ids, floor, rows))
+            granted = is_open & self._store.grant(logits.gather(1, tokens)[:, 0], list_ids, tokens[:, 0], floor)
             self._granted[rows].copy_(granted & self._is_spoken[tokens[:, 0]])
         else:
             self._granted[rows].zero_()
         self.changed[rows].copy_(tokens != plain)
         return tokens
 
-    def _raise(self, logits: Tensor, best: Tensor, is_open: Tensor, floors: Tensor, rows: slice) -> Tensor:
+    def _raise(self, logits: Tensor, best: Tensor, list_ids: Tensor, floor: Floor, rows: slice) -> Tensor:
         raised = logits.clone()
-        list_ids = torch.where(is_open, self._list_ids[rows], NO_LIST)
-        self._store.score(raised, self._states[rows], list_ids, floors)
+        self._store.score(raised, self._states[rows], list_ids, floor)
         # A match that breaks off is taken back from all tokens that break it. What is no text breaks none, and would
         # gain on the best token: it follows that one down, and never up.
         fall = (raised.gather(1, best) - logits.gather(1, best)).clamp(max=0.0)
         own = logits.index_select(1, self._unspoken)
-        return raised.index_copy_(1, self._unspoken, torch.where(is_open[:, None], own + fall, own))
+        is_open = list_ids[:, None] > NO_LIST
+        return raised.index_copy_(1, self._unspoken, torch.where(is_open, own + fall, own))
 
     def read(self, tokens: Tensor, rows: slice = _ALL) -> None:
         """Go on by tokens that were chosen, shape (B, 1)."""

@@ -49,7 +49,7 @@ def index_of(vocabulary: Vocabulary) -> TokenIndex:
     return index_vocabulary(vocabulary)
 
 
-def listen(vocabulary: Vocabulary, kit: BiasKit, *phrases: str, margin: float = 6.0, gate: int = TEXT) -> RowBias:
+def listen(vocabulary: Vocabulary, kit: BiasKit, *phrases: str, margin: float = 20.0, gate: int = TEXT) -> RowBias:
     options = AllocationOptions(frequent_rank=1, rare_rank=2)  # ranks say nothing in so small a vocabulary
     found = [allocate(phrase, vocabulary, options, weight=2.0, is_open=False) for phrase in phrases]
     graph = build_graph([each for each in found if each], index_of(vocabulary), sha256="|".join(phrases))

@@ -165,12 +165,17 @@ def test_what_is_drawn_depends_on_the_seed_alone(decoder: Decoder, encoded: list
 
 def test_of_several_tries_the_most_likely_is_taken(decoder: Decoder, encoded: list[Tensor]) -> None:
     with torch.inference_mode():
-        audio = decoder.memorise(encoded[:1])
         many, one = (
-            sample(decoder, audio, task(20), temperature=1.0, seeds=[1], n_tries=n_tries)[0].mean_logprob
+            [
+                sample(
+                    decoder, decoder.memorise(encoded[:1]), task(20), temperature=1.0, seeds=[seed], n_tries=n_tries
+                )[0].mean_logprob
+                for seed in range(4)
+            ]
             for n_tries in (20, 1)
         )
-    assert many > one
+    assert min(many) > max(one) - 1e-4
+    assert max(many) > min(one) + 0.01
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,10 @@ import re
 from collections.abc import Sequence
 
 import torch
+from oracles.leeway import find_leeway
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.bias_filter import RowBias
 
@@ -66,20 +68,26 @@ class PlainFilter:
         best = int(logits.argmax())
         is_open = (is_json_open if self._is_json else is_line_open)(self.text) and self._is_spoken(best)
         is_open = is_open and not self._is_quiet
-        token, floor = best, float(logits[best]) - self._bias.margin
+        token = best
         if is_open:
             base = torch.zeros(1, len(logits))
-            self._store.score(base, self._state, self._ids, torch.tensor([float("inf")]))
+            nowhere = torch.tensor([float("inf")])
+            self._store.score(base, self._state, self._ids, Floor(nowhere, nowhere, nowhere))
             scores = (logits + base[0]).tolist()
             for each in range(len(logits)):
                 if not self._is_spoken(each):
                     scores[each] = -float("inf")  # where the best is text, no end is chosen
-                elif float(logits[each]) >= floor:
+                elif self._is_likely(logits, each):
                     earned = self._bias.graph.step(self._bias.kit.classes, int(self._state), each)[1]
                     scores[each] = float(logits[each]) + STRENGTH * earned
             token = max(range(len(logits)), key=lambda each: scores[each])
-        self.go_on(token, granted=is_open and float(logits[token]) >= floor)
+        self.go_on(token, granted=is_open and self._is_likely(logits, token))
         return token
+
+    def _is_likely(self, logits: Tensor, token: int) -> bool:
+        behind, uncertainty = (float(top - logits[token]) for top in (logits.max(), logits.logsumexp(0)))
+        leeway = find_leeway(self._bias.graph, self._bias.kit.classes, token)
+        return behind <= self._bias.margin and uncertainty <= self._bias.margin * leeway
 
     def wake(self) -> None:
         self._is_quiet = False

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
+from oracles.leeway import find_leeway
 from torch import Tensor
 from transformers import WhisperForConditionalGeneration
 
@@ -56,11 +57,13 @@ class Listener:
         """All texts that are a token longer."""
         scores = logits.log_softmax(dim=-1).tolist()
         best = int(logits.argmax())
-        floor = math.inf if best == self.end or turns(text.tokens) else float(logits[best]) - self.margin
+        is_closed = best == self.end or turns(text.tokens)
         bare = forget_arcs(self.graph)
         steps = []
-        for token, own in enumerate(logits.tolist()):
-            state, earned = (self.graph if own >= floor else bare).step(self.classes, text.state, token)
+        for token, score in enumerate(scores):
+            is_raised = not is_closed and scores[best] - score <= self.margin
+            is_raised = is_raised and -score <= self.margin * find_leeway(self.graph, self.classes, token)
+            state, earned = (self.graph if is_raised else bare).step(self.classes, text.state, token)
             steps.append((token, state, ALPHA * earned))
         least = steps[best][2]
         return [

@@ -12,10 +12,14 @@ from bias_samples import LISTS, make_phrases, make_splitter, make_text
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+from oracles.bias import PlainBonus
+from oracles.leeway import find_leeway
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.graph import build_graph
 from murmur_cli.bias.index import TokenIndex, index_vocabulary
+from murmur_cli.bias.leeway import ANY_LEEWAY, measure_leeways
 from murmur_cli.bias.packed import NO_LIST, START, BiasList
 from murmur_cli.bias.states import FIRST_CUT
 from murmur_cli.bias.store import BiasStore
@@ -177,13 +181,16 @@ def test_both_ways_add_the_same_at_the_floor() -> None:
         states = torch.tensor([rng.randrange(depth) for depth in depths])
         list_ids = torch.tensor([NO_LIST if place < 0 else ids[0][place] for place in places])
         logits = 5 * torch.randn(9, V, generator=generator)
-        floor = torch.tensor([rng.choice([-math.inf, -5.0, 0.0, 5.0, math.inf]) for _ in places])
+        least = torch.tensor([rng.choice([-math.inf, -5.0, 0.0, 5.0, math.inf]) for _ in places])
+        floor = Floor(least, logits.logsumexp(1), torch.tensor([rng.choice([2.0, 10.0, 20.0]) for _ in places]))
         rowwise, padded = (logits.clone() for _ in stores)
         stores[0].score(rowwise, states, list_ids, floor)
         stores[1].score(padded, states, list_ids, floor)
         torch.testing.assert_close(rowwise, padded, atol=CLOSE, rtol=0)
         tokens = torch.tensor([rng.randrange(V) for _ in places])
-        granted = logits.gather(1, tokens[:, None])[:, 0] >= floor
+        own = logits.gather(1, tokens[:, None])[:, 0]
+        granted, other = (store.grant(own, list_ids, tokens, floor) for store in stores)
+        assert granted.tolist() == other.tolist()
         first, second = (store.advance(states, list_ids, tokens, granted) for store in stores)
         assert first.tolist() == second.tolist()
         assert torch.equal(stores[0].settle(states, list_ids), stores[1].settle(states, list_ids))
@@ -205,11 +212,11 @@ def test_only_tokens_at_the_floor_are_raised_and_a_loss_is_taken_from_all(store:
         [2.0 * graph.bases[int(INDEX.classes.is_word[0, INDEX.classes.column[i]]), int(states[0])] for i in range(V)]
     )
     logits = torch.linspace(0, 1, V).expand(3, V).clone()
-    floor = torch.tensor([0.5, float("inf"), float("-inf")])
+    least = torch.tensor([0.5, float("inf"), float("-inf")])
     scored = logits.clone()
-    store.score(scored, states, ids, floor)
+    store.score(scored, states, ids, Floor(least, logits.logsumexp(1), torch.full((3,), 1e3)))
     for row in range(3):
-        expected = torch.where(logits[row] >= floor[row], full, base)
+        expected = torch.where(logits[row] >= least[row], full, base)
         torch.testing.assert_close(scored[row] - logits[row], expected, atol=CLOSE, rtol=0)
     assert (full - base).abs().max() > 1
 
@@ -287,3 +294,49 @@ def test_a_list_of_another_vocabulary_is_refused(store: BiasStore) -> None:
         store.add(build_graph([], other, sha256=""))
     assert isinstance(other, TokenIndex)
     assert np.array_equal(other.classes.column, INDEX.classes.column)
+
+
+def test_what_is_a_whole_phrase_must_be_likely_by_itself(store: BiasStore) -> None:
+    """Token by token, from a state of every kind; other tokens may be as unlikely as they like."""
+    generator = torch.Generator().manual_seed(1)
+    n_kept_out = 0
+    for name, graph in GRAPHS.items():
+        list_id = store.add(graph, strength=2.0)
+        leeways = torch.tensor([find_leeway(graph, INDEX.classes, token) for token in range(V)])
+        states = torch.tensor([START, 1, _walk(graph, " New Yor", longest=1), _walk(graph, "app", longest=1)])
+        ids = torch.full_like(states, list_id)
+        logits = torch.randn(4, V, generator=generator)
+        full, certain = _scores(store, states, ids), logits.logsumexp(1)
+        bare = torch.zeros(4, V)
+        nowhere = torch.full((4,), math.inf)
+        store.score(bare, states, ids, Floor(nowhere, certain, nowhere))
+        is_likely = certain[:, None] - logits <= 11.0 * leeways
+        raised = logits.clone()
+        floor = Floor(-nowhere, certain, torch.full((4,), 11.0))
+        store.score(raised, states, ids, floor)
+        torch.testing.assert_close(raised - logits, torch.where(is_likely, full, bare), atol=CLOSE, rtol=0, msg=name)
+        for token in range(V):
+            read = torch.full_like(ids, token)
+            assert torch.equal(store.grant(logits[:, token], ids, read, floor), is_likely[:, token])
+        n_kept_out += int((~is_likely & (full != bare)).sum())
+    assert n_kept_out > 3
+
+
+@pytest.mark.parametrize("name", sorted(LISTS))
+def test_a_token_holds_a_whole_phrase_if_its_text_does(name: str) -> None:
+    plain = PlainBonus(make_phrases(LISTS[name], VOCABULARY))
+    roots = GRAPHS[name].root_tokens.tolist()
+    found = dict(zip(roots, measure_leeways(GRAPHS[name], INDEX.classes).roots.tolist(), strict=True))
+    texts = {token: (piece or b"").decode() for token, piece in enumerate(PIECES) if _is_text(piece)}
+    assert name != "latin" or any(leeway < 1 for leeway in found.values())
+    for token, text in texts.items():
+        holds = max(plain.measure(before + text, has_ended=True) for before in ("", "x")) > CLOSE
+        assert (found.get(token, ANY_LEEWAY) < 1) == holds, text
+
+
+def _is_text(piece: bytes) -> bool:
+    try:
+        piece.decode()
+    except UnicodeDecodeError:
+        return False
+    return True

@@ -130,10 +130,10 @@ class _Beams:
         """
         self.n_written += 1
         n_kept = 2 * self._n_beams  # so many that K live ones remain if K end
-        raised = logits if listening is None else listening.raise_logits(logits)
+        scale = logits.logsumexp(dim=-1, keepdim=True)
+        raised = logits if listening is None else listening.raise_logits(logits, scale)
         top, ids = raised.topk(n_kept, dim=-1)
         # What a list adds is not normalised away: then an unfinished match that is taken back leaves nothing behind.
-        scale = logits.logsumexp(dim=-1, keepdim=True)
         totals, flat = (self._totals[:, :, None] + (top - scale)).flatten(1).topk(n_kept)  # [B, 2 K]
         parents = flat // n_kept
         own = top if listening is None else logits.gather(2, ids)

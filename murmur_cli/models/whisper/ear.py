@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.hits import HitFinder
 from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.turning import TurnCounter
@@ -69,21 +70,24 @@ class Listening:
         self._logits = torch.zeros(n_windows, n_hypotheses, 0, device=device)
         self._best = torch.zeros(n_windows, n_hypotheses, dtype=torch.int64, device=device)
         self._best_gain = torch.zeros(n_windows, n_hypotheses, device=device)
-        self._floor = torch.zeros_like(self._best_gain)
+        self._margin = torch.tensor(ear.margin, device=device)
+        self._floor = Floor(*[self._best_gain.flatten()] * 3)
 
-    def raise_logits(self, logits: Tensor) -> Tensor:
+    def raise_logits(self, logits: Tensor, certain: Tensor) -> Tensor:
         """Give logits with what the list adds.
 
         Args:
             logits: Of every hypothesis, [B, K, V]; they stay as they are.
+            certain: The logarithm of the sum of all, [B, K, 1].
         """
         choice = find_likeliest(logits)
         best = _pick(logits, choice)
         turning = self._turns.is_turning().view_as(best)
-        floor = (best - self._ear.margin).masked_fill((choice == self._ear.end) | turning, math.inf)
+        least = (best - self._ear.margin).masked_fill((choice == self._ear.end) | turning, math.inf)
+        self._floor = Floor(least.flatten(), certain.flatten(), self._margin.expand(least.numel()))
         raised = logits.clone(memory_format=torch.contiguous_format)
-        self._ear.store.score(raised.flatten(0, 1), self._states, self._name_list(), floor.flatten())
-        self._logits, self._best, self._floor = logits, choice, floor
+        self._ear.store.score(raised.flatten(0, 1), self._states, self._name_list(), self._floor)
+        self._logits, self._best = logits, choice
         self._best_gain = _pick(raised, choice) - best
         return raised
 
@@ -106,14 +110,15 @@ class Listening:
             tokens: [B, K].
         """
         heard = self._logits.flatten(1).gather(1, parents * self._logits.shape[2] + tokens)
-        granted = heard >= self._floor.gather(1, parents)
         first = torch.arange(len(parents), device=parents.device)[:, None] * self._n_hypotheses
         rows = (first + parents).flatten()
         self._n_hypotheses = parents.shape[1]
         self._turns.select(rows)
         self._turns.read(tokens.flatten())
         self._states = self._states[rows]
-        self._states = self._ear.store.advance(self._states, self._name_list(), tokens.flatten(), granted.flatten())
+        names, read = self._name_list(), tokens.flatten()
+        granted = self._ear.store.grant(heard.flatten(), names, read, self._floor.select(rows))
+        self._states = self._ear.store.advance(self._states, names, read, granted)
 
     def retire(self, sources: Sequence[int]) -> None:
         """Keep some windows only, as few as can be moved: the new window i is the old window ``sources[i]``."""

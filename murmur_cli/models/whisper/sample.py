@@ -53,12 +53,14 @@ def sample(
     changed: list[Tensor] = []
     ended = torch.zeros(logits.shape[:2], dtype=torch.bool, device=device)
     for _ in range(max(task.budgets)):
-        raised = logits if listening is None else listening.raise_logits(logits)
+        scale = logits.logsumexp(dim=-1, keepdim=True)
+        raised = logits if listening is None else listening.raise_logits(logits, scale)
         token = _draw(raised, temperature, generators).masked_fill(ended, task.end)
         tokens.append(token)
-        logprobs.append(logits.log_softmax(dim=-1).gather(2, token[:, :, None])[:, :, 0])
+        own = logits.gather(2, token[:, :, None])
+        logprobs.append((own - scale)[:, :, 0])
         if listening is not None:
-            gains = (raised.gather(2, token[:, :, None]) - logits.gather(2, token[:, :, None]))[:, :, 0]
+            gains = (raised.gather(2, token[:, :, None]) - own)[:, :, 0]
             changed.append(listening.compare(itself, token, gains))
             listening.follow(itself, token)
         ended = ended | (token == task.end)
