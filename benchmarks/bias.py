@@ -3,7 +3,7 @@
 
 Lists are of made-up names. Times are the best of several, in CPU time where it is one thread's. A step is measured
 alone, where all it needs stays in the processor's caches, and in Whisper base, where it does not: eight windows of real
-speech side by side, greedily and with five beams. ``--check`` instead compares 50,000 tokenisations for each vocabulary
+speech side by side, greedily and with ten beams. ``--check`` instead compares 50,000 tokenisations for each vocabulary
 with what the definition says of the text.
 
 Examples: python benchmarks/bias.py · python benchmarks/bias.py --vocabulary qwen · python benchmarks/bias.py --check

@@ -43,7 +43,7 @@ N_WINDOWS = 8
 _CPU = torch.device("cpu")
 _WINDOW_S, _RATE = 28, 16_000
 _N_TOKENS = 16  # of each window: none has ended by then, so that all steps are of all windows
-_N_RUNS = {1: 20, 5: 10}  # beams -> pairs of runs
+_N_RUNS = {1: 20, 10: 8}  # beams -> pairs of runs; Whisper follows ten where it listens
 _STRENGTH = 1e-4
 _MARGIN = 3.0
 
@@ -93,9 +93,9 @@ class _TimedListening(Listening):
         with use.measure():
             super().__init__(ear, n_windows=n_windows, n_hypotheses=n_hypotheses, device=device)
 
-    def raise_logits(self, logits: Tensor) -> Tensor:
+    def raise_logits(self, logits: Tensor, certain: Tensor) -> Tensor:
         with self._use.measure():
-            return super().raise_logits(logits)
+            return super().raise_logits(logits, certain)
 
     def compare(self, parents: Tensor, tokens: Tensor, gains: Tensor) -> Tensor:
         with self._use.measure():
@@ -111,7 +111,7 @@ class _TimedListening(Listening):
 
 
 def measure_decoder(folder: Path, classes: TokenClasses, graph: BiasList) -> list[StepCost]:
-    """Decode eight windows side by side with a list and without, greedily and with five beams, on one thread.
+    """Decode eight windows side by side with a list and without, greedily and with ten beams, on one thread.
 
     Args:
         folder: Of a Whisper.
