@@ -6,7 +6,6 @@ Committed text is never changed. However the audio is split into blocks, the sam
 from __future__ import annotations
 
 import time
-from bisect import bisect_left, bisect_right
 from collections import deque
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
@@ -14,6 +13,7 @@ from heapq import merge
 from typing import Protocol, TypeVar
 
 from murmur_cli.audio.backlog import Backlog, Heard, LiveInput
+from murmur_cli.audio.session_clock import SessionClock
 from murmur_cli.audio.wav_file import GrowingWav
 from murmur_cli.engine import Bias, StreamDecoder, StreamDraft, StreamEngine, StreamSegment, StreamUpdate
 from murmur_cli.errors import AudioError
@@ -124,16 +124,13 @@ def transcribe_live(
 
 
 class _Session:
-    """A decoder, and where its clock is on that of the session: audio that was skipped lies between the two."""
+    """A decoder, and what became of what it was given."""
 
     def __init__(self, decoder: StreamDecoder, backlog: Backlog, *, sample_rate: int, step_s: float) -> None:
         self._decoder = decoder
         self._backlog = backlog
         self._sample_rate = sample_rate
-        self._n_decoded = 0  # samples; the next one too
-        self._n_skipped = 0
-        self._seams: list[float] = []  # on the decoder's clock, in seconds
-        self._offsets = [0.0]  # what was skipped before each seam, and in all
+        self._clock = SessionClock(sample_rate)
         self._arrivals: deque[tuple[float, float]] = deque(maxlen=_MOST_ARRIVALS)
         self._said_at = -_LAG_EVERY_S
         self._last_start = 0.0
@@ -146,16 +143,16 @@ class _Session:
     @property
     def n_heard(self) -> int:
         """Samples of the session so far."""
-        return self._n_decoded + self._n_skipped
+        return self._clock.n_heard
 
     @property
     def heard_s(self) -> float:
         """Seconds of the session so far."""
-        return self.n_heard / self._sample_rate
+        return self._clock.heard_s
 
     def hear(self, heard: Heard) -> Iterator[LiveEvent]:
         """Decode a block."""
-        self._n_decoded += len(heard.samples)
+        self._clock.decode(len(heard.samples))
         self._arrivals.append((self.heard_s, heard.at))
         yield from self._place(self._decoder.push(heard.samples))
         behind_s, now = self._backlog.behind_s, time.monotonic()
@@ -174,12 +171,10 @@ class _Session:
             return
         skipped, start = self._backlog.skip(_SKIP_TO_S), self.heard_s
         for heard in skipped:
-            self._n_skipped += len(heard.samples)
+            self._clock.skip(len(heard.samples))
             if recorder is not None:
                 recorder.append(heard.samples)
         if skipped:
-            self._seams.append(self._n_decoded / self._sample_rate)
-            self._offsets.append(self._n_skipped / self._sample_rate)
             self._n_gaps += 1
             yield Missing(Gap(start, self.heard_s, "skipped: decoding was too far behind"))
 
@@ -208,19 +203,19 @@ class _Session:
         # By time, however much came at once; the order of the segments is the decoder's.
         parts: Iterator[Gap | StreamSegment] = merge(update.gaps, update.committed, key=lambda part: part.start)
         for part in parts:
-            if self._draft is not None and self._to_end(part.end) > self._draft.start:
+            if self._draft is not None and self._clock.to_end(part.end) > self._draft.start:
                 yield from self._show(None)
             if isinstance(part, Gap):
                 self._n_gaps += 1
-                yield Missing(Gap(self._to_start(part.start), self._to_end(part.end), part.reason))
+                yield Missing(Gap(self._clock.to_start(part.start), self._clock.to_end(part.end), part.reason))
             elif part.text.strip():
                 self._n_segments += 1
                 yield self._commit(part)
 
     def _commit(self, segment: StreamSegment) -> Committed:
         # What a decoder held back to its end may begin before what it committed.
-        self._last_start = start = max(self._last_start, self._to_start(segment.start))
-        end = self._to_end(segment.end)
+        self._last_start = start = max(self._last_start, self._clock.to_start(segment.start))
+        end = self._clock.to_end(segment.end)
         return Committed(
             start=start,
             end=max(start, end),
@@ -235,11 +230,11 @@ class _Session:
         )
 
     def _shift(self, part: _Part) -> _Part:
-        start = self._to_start(part.start)
-        return replace(part, start=start, end=max(start, self._to_end(part.end)))
+        start = self._clock.to_start(part.start)
+        return replace(part, start=start, end=max(start, self._clock.to_end(part.end)))
 
     def _to_event(self, draft: StreamDraft) -> Draft:
-        return Draft(max(self._last_start, self._to_start(draft.start)), draft.text, draft.speaker)
+        return Draft(max(self._last_start, self._clock.to_start(draft.start)), draft.text, draft.speaker)
 
     def _show(self, draft: Draft | None) -> Iterator[Draft]:
         """Let a draft take the place of the one that is shown."""
@@ -248,12 +243,6 @@ class _Session:
             yield draft
         elif draft is None and shown is not None:
             yield replace(shown, text="")
-
-    def _to_start(self, seconds: float) -> float:
-        return min(seconds + self._offsets[bisect_right(self._seams, seconds)], self.heard_s)
-
-    def _to_end(self, seconds: float) -> float:
-        return min(seconds + self._offsets[bisect_left(self._seams, seconds)], self.heard_s)
 
     def _find_latency(self, end_s: float) -> float | None:
         """Tell how long ago the sound at ``end_s`` came; of what is older than is remembered, the least that it is."""
