@@ -11,7 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-__all__ = ["FASTEST_TOKENS_PER_S", "Loop", "compression_ratio", "count_repeating", "find_loop", "is_spoken"]
+__all__ = [
+    "FASTEST_TOKENS_PER_S",
+    "Loop",
+    "compression_ratio",
+    "count_repeating",
+    "find_loop",
+    "is_spoken",
+    "says_again",
+]
 
 FASTEST_TOKENS_PER_S = 12.0
 """What is written faster was not said: fluent speech has 3 to 5, in scripts of many tokens a letter up to 10."""
@@ -85,6 +93,22 @@ def is_spoken(loop: Loop | None, starts: Sequence[float]) -> bool:
     moments = [] if loop is None else [starts[index] for index in range(loop.start, loop.end, loop.period)]
     lengths = [later - earlier for earlier, later in pairwise(moments)]
     return not lengths or min(lengths) * len(lengths) >= _LEAST_SHARE * sum(lengths)
+
+
+def says_again(words: Sequence[str]) -> bool:
+    """Tell whether several words are said twice in a row, or one three times, as people do, too, but models more often.
+
+    Args:
+        words: Of a text; case and what is no letter or digit make no difference.
+    """
+    spelled = ["".join(filter(str.isalnum, word.casefold())) for word in words]
+    for period in range(1, len(spelled) // 2 + 1):
+        n_same = 0
+        for one, other in zip(spelled, spelled[period:], strict=False):
+            n_same = n_same + 1 if one == other else 0
+            if n_same == max(period, 2):
+                return True
+    return False
 
 
 def compression_ratio(text: str) -> float:

@@ -24,21 +24,25 @@ from murmur_cli.speech.vad import (
 )
 from murmur_cli.types import Chunk, Samples, Span
 
-__all__ = ["LEFT_S", "LONGEST_S", "PAUSE_S", "Utterance", "UtteranceCutter"]
+__all__ = ["CLOSE_S", "LEFT_S", "LONGEST_S", "PAUSE_S", "Utterance", "UtteranceCutter"]
 
 PAUSE_S = 0.5
 """A pause that ends an utterance, in seconds."""
 
-# Words of a podcast that are wrong, and how late they are in the median (with the tail of 1.5 s in
-# models/whisper/seams.py): 11.9 % and 4.8 s. With 10 s, and cuts at quiet moments alone: 12.1 % and 6.0 s.
-LONGEST_S = 7.0
+# Words that are wrong in a podcast, and in read sentences each by itself: 11.2 and 14.2 % (with 5 s 11.8 and 13.6 %,
+# with 7 s 11.2 and 14.1 %, but words come later); without anything that is heard again 11.9 and 17 %.
+LONGEST_S = 6.0
 """No utterance has more that is new, in seconds: it is cut at a pause in the last fifth of that, or inside speech."""
 
 LEFT_S = 3.0
-"""Where an utterance was cut between two words, so much of it is heard again before the rest, in seconds."""
+"""So much of an utterance is heard again before the next one, in seconds: half a sentence helps with the rest."""
+
+CLOSE_S = 1.5
+"""Only if no more than this is between their speech, in seconds."""
 
 _LONGEST_SAMPLES = int(LONGEST_S * VAD_RATE)
 _LEFT_SAMPLES = int(LEFT_S * VAD_RATE)
+_CLOSE_SAMPLES = int(CLOSE_S * VAD_RATE)
 _AFTER_SAMPLES = int(PAUSE_S / 2 * VAD_RATE)  # behind the last speech; the other half is the next one's
 
 
@@ -83,8 +87,9 @@ class UtteranceCutter:
         self._runs: list[Span] = []  # of the open utterance, that are over
         self._n_known = 0  # samples that the scorer has scored
         self._cut = 0  # where the speech of the last utterance ended
-        self._first = 0  # where the next one can begin: behind the margin of the last one, or before a cut inside it
-        self._known: list[Span] = []  # speech in between
+        self._first = 0  # where the next one can begin with nothing that was heard before
+        self._again = 0  # where it can begin otherwise
+        self._known: list[Span] = []  # speech from there on that was heard before
         self._offered: list[Span] = []  # the speech that somebody may cut now
         self._n_utterances = 0
 
@@ -120,10 +125,9 @@ class UtteranceCutter:
         if not speech or not speech[0].start < at < speech[-1].end:
             raise ValueError(f"no utterance is open at sample {at}")
         self._offered = []
-        utterance = self._make(_clip(speech, 0, at), end=at, is_forced=True, is_open=False)
-        first = max(at - _LEFT_SAMPLES, utterance.chunk.span.start)
-        self._known = _clip([*self._known, *speech], first, at)
-        self._go_on(cut=at, first=first)
+        before = _clip(speech, 0, at)
+        utterance = self._make(before, end=at, is_forced=True, is_open=False)
+        self._go_on(before, utterance, cut=at)
         return utterance
 
     def peek(self) -> Utterance | None:
@@ -166,12 +170,14 @@ class UtteranceCutter:
     def _take(self, speech: Sequence[Span], *, following: int | None, is_forced: bool) -> Utterance:
         end = self._find_end(speech, following)
         utterance = self._make(speech, end=end, is_forced=is_forced, is_open=False)
-        self._known = []
-        self._go_on(cut=speech[-1].end, first=end)
+        self._go_on(speech, utterance, cut=speech[-1].end)
         return utterance
 
-    def _go_on(self, *, cut: int, first: int) -> None:
-        self._cut, self._first = cut, first
+    def _go_on(self, speech: Sequence[Span], utterance: Utterance, *, cut: int) -> None:
+        """Begin the next utterance behind one that is over, and the end of its speech."""
+        self._cut, self._first = cut, utterance.chunk.span.end
+        self._again = max(cut - _LEFT_SAMPLES, utterance.chunk.span.start)
+        self._known = _clip([*self._known, *speech], self._again, cut)
         self._runs = [Span(max(run.start, cut), run.end) for run in self._runs if run.end > cut]
         self._n_utterances += 1
 
@@ -181,8 +187,9 @@ class UtteranceCutter:
         return end if following is None else min(end, (last + following) // 2)
 
     def _make(self, speech: Sequence[Span], *, end: int, is_forced: bool, is_open: bool) -> Utterance:
-        heard = merge_spans([*self._known, *speech])
-        span = Span(max(heard[0].start - self._n_before, self._first), end)
+        is_close = bool(self._known) and speech[0].start - self._cut <= _CLOSE_SAMPLES
+        heard = merge_spans([*self._known, *speech] if is_close else speech)
+        span = Span(max(heard[0].start - self._n_before, self._again if is_close else self._first), end)
         local = [Span(part.start - span.start, part.end - span.start) for part in heard]
         padded = pad_spans(local, n_samples=span.n_samples, n_pad=self._n_pad)
         spoken = tuple(Span(part.start + span.start, part.end + span.start) for part in padded)
@@ -197,8 +204,11 @@ class UtteranceCutter:
         """Keep what an utterance can still begin with."""
         begun = self._n_known if self._finder.start is None else self._finder.start
         start = max(min([begun, *(run.start for run in self._runs)]), self._cut)
+        if start - self._cut > _CLOSE_SAMPLES:
+            self._known = []
+        earliest = self._again if self._known else self._first
         start = min([start, *(run.start for run in self._known)])
-        first = max(start - self._n_before, self._first, self._origin)
+        first = max(start - self._n_before, earliest, self._origin)
         self._buffer = self._buffer[first - self._origin :]
         self._origin = first
 

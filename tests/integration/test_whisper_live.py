@@ -17,6 +17,7 @@ from lively_whisper import write_lively_folder
 from loud_speech import Loud, make_talk
 from oracles.seams import count_known_plainly, find_seam_plainly
 from oracles.utterances import PlainUtterance, cut_plainly
+from oracles.whisper import says_again_plainly
 
 from murmur_cli.audio.source import open_recording
 from murmur_cli.bias.list_files import parse_phrase
@@ -24,11 +25,13 @@ from murmur_cli.engine import Bias, StreamSegment, StreamUpdate
 from murmur_cli.errors import DeviceError, UsageError
 from murmur_cli.models.silero import load_silero
 from murmur_cli.models.slots_diarizer import load_embedder
+from murmur_cli.models.whisper import live_reading
 from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.live import WhisperStreamEngine, load_whisper_stream
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speakers.voices import VOICE_SIZE, VoiceVector
-from murmur_cli.types import RecordingId, Samples, Span, Word
+from murmur_cli.speech.utterances import Utterance
+from murmur_cli.types import Chunk, Hypothesis, HypSegment, RecordingId, Samples, Span, Word
 
 RATE = 16_000
 ENGLISH = StreamOptions(language="en")
@@ -75,30 +78,46 @@ def whole(engine: WhisperStreamEngine) -> StreamUpdate:
 
 def list_plainly(engine: WhisperStreamEngine) -> tuple[list[Word], int]:
     """Read the utterances of the whole talk one by one, those that are too long up to a seam; and count these."""
-    said: dict[int, list[Word]] = {0: []}  # what was said, by the seam where it ends
+    said: list[Word] = []
+    seams: list[list[Word]] = []  # what is said up to each, of the utterance that it cuts
+
+    def read_fully(utterance: PlainUtterance, *, silence_s: float | None) -> list[Word]:
+        signal = TALK[utterance.chunk.span.start : utterance.chunk.span.end]
+        with torch.inference_mode():
+            reading = read_chunk(engine._checkpoint, utterance.chunk, signal, language="en", silence_s=silence_s)
+        assert not reading.gaps
+        return [word for segment in reading.segments for word in segment.words]
 
     def read(utterance: PlainUtterance) -> list[Word]:
-        span = utterance.chunk.span
-        with torch.inference_mode():
-            signal = TALK[span.start : span.end]
-            reading = read_chunk(engine._checkpoint, utterance.chunk, signal, language="en", silence_s=6.0)
-        at = span.start / RATE
-        told = [word for segment in reading.segments for word in segment.words]
-        words = [replace(word, start=at + word.start, end=at + word.end) for word in told]
-        return words[count_known_plainly(words, said.get(utterance.fresh, []), at=utterance.fresh / RATE) :]
+        span, fresh = utterance.chunk.span, utterance.fresh / RATE
+        at, heard = span.start / RATE, read_fully(utterance, silence_s=6.0)
+        if says_again_plainly(["".join(filter(str.isalnum, word.text)) for word in heard]):
+            heard = read_fully(utterance, silence_s=None)
+        words = [replace(word, start=at + word.start, end=at + word.end) for word in heard]
+        told = said[-3:] if fresh > at else []
+        new = words[count_known_plainly(words, told, at=fresh) :]
+        return [replace(word, start=max(word.start, fresh), end=max(word.end, fresh)) for word in new]
 
     def cut(utterance: PlainUtterance) -> int | None:
         words = read(utterance)
         start, end = utterance.runs[0].start / RATE, utterance.runs[-1].end / RATE
         seam = find_seam_plainly(words, start=start, end=end)
-        if seam is not None:
-            said[round(seam[1] * RATE)] = words[: seam[0]]
-        return None if seam is None else round(seam[1] * RATE)
+        if seam is None:
+            return None
+        seams.append(words[: seam[0]])
+        return round(seam[1] * RATE)
+
+    n_told = 0
+
+    def tell(utterance: PlainUtterance) -> None:
+        nonlocal n_told
+        is_cut = len(seams) > n_told
+        said.extend(seams[-1] if is_cut else read(utterance))
+        n_told = len(seams)
 
     scorer = Loud()
-    utterances = cut_plainly(scorer.push(TALK) + scorer.finish(), TALK, VadOptions(), cut=cut)
-    over = [utterance for utterance in utterances if not utterance.is_open]
-    return [word for u in over for word in (said.get(u.chunk.span.end) or read(u))], len(said) - 1
+    cut_plainly(scorer.push(TALK) + scorer.finish(), TALK, VadOptions(), cut=cut, tell=tell)
+    return said, len(seams)
 
 
 def test_every_utterance_is_read_by_itself_and_every_word_is_told_once(
@@ -236,3 +255,32 @@ def test_a_product_is_understood_live_with_its_name(whisper_base: Path, data_dir
     assert text.count("ComfyUI") == 2  # and not on and on, as each time it is said earns its bonus
     assert text.count("folder") == 2
     assert [hit.phrase for segment in said for hit in segment.hits] == ["ComfyUI"] * 2
+
+
+@pytest.mark.parametrize(("texts", "expected"), [(("a b a b", "a b c"), "a b c"), (("a b c", "x y"), "a b c")])
+def test_what_says_a_part_twice_is_read_again_in_full(
+    engine: WhisperStreamEngine, monkeypatch: pytest.MonkeyPatch, texts: tuple[str, str], expected: str
+) -> None:
+    silences: list[float | None] = []
+
+    def read(
+        checkpoint: object,
+        chunk: Chunk,
+        samples: Samples,
+        *,
+        language: str,
+        silence_s: float | None = None,
+        ear: object,
+    ) -> Hypothesis:
+        silences.append(silence_s)
+        text = texts[silence_s is None]
+        words = tuple(Word(0.1 * i, 0.1 * i + 0.1, f" {word}", 1.0) for i, word in enumerate(text.split()))
+        return Hypothesis((HypSegment(0.0, 1.0, text, None, words, "en"),))
+
+    monkeypatch.setattr(live_reading, "read_chunk", read)
+    chunk = Chunk(0, Span(RATE, 2 * RATE), (Span(RATE, 2 * RATE),), forced_cut=False)
+    utterance = Utterance(chunk, TALK[:RATE], (chunk.span,), RATE, is_open=False)
+    said = live_reading.read_utterance(engine._checkpoint, utterance, language="en", ear=None)
+    assert "".join(word.text for segment in said.segments for word in segment.words).strip() == expected
+    assert silences == ([6.0, None] if expected == texts[1] else [6.0])
+    assert said.segments[0].start == 1.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import chain, pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -14,9 +14,9 @@ from murmur_cli.speech.chunking import plan_chunks
 from murmur_cli.speech.vad import VAD_RATE, find_spans
 from murmur_cli.types import Chunk, Samples, Span
 
-__all__ = ["Cut", "PlainUtterance", "cut_plainly"]
+__all__ = ["Cut", "PlainUtterance", "Tell", "cut_plainly"]
 
-PAUSE, LONGEST, BEHIND, LEFT = VAD_RATE // 2, 7 * VAD_RATE, VAD_RATE // 4, 3 * VAD_RATE
+PAUSE, LONGEST, BEHIND, LEFT, CLOSE = VAD_RATE // 2, 6 * VAD_RATE, VAD_RATE // 4, 3 * VAD_RATE, 3 * VAD_RATE // 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,16 @@ class PlainUtterance:
     is_open: bool
 
 
+Tell = Callable[[PlainUtterance], None]
+"""Hears of an utterance that is over."""
+
 Cut = Callable[[PlainUtterance], int | None]
 """Tells where to cut an utterance that goes on; None: at a quiet moment."""
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Speech without a pause: for every sample of the session, whether it is in it."""
+class Session:
+    """For every sample of a session, whether somebody speaks."""
 
     spoken: npt.NDArray[np.bool_]
     n_before: int
@@ -49,42 +52,52 @@ class Group:
 
 
 def cut_plainly(
-    probabilities: Sequence[float], samples: Samples, options: VadOptions, *, cut: Cut
+    probabilities: Sequence[float], samples: Samples, options: VadOptions, *, cut: Cut, tell: Tell = lambda _: None
 ) -> list[PlainUtterance]:
-    """Give the utterances of a session in order, each that goes on before what became of it."""
+    """Give the utterances of a session in order, each that goes on before what became of it, which is told."""
     unpadded = VadOptions(
         vad_threshold=options.vad_threshold,
         min_speech_ms=options.min_speech_ms,
         min_silence_ms=options.min_silence_ms,
         speech_pad_ms=0,
     )
+    groups = group_runs(find_spans(probabilities, len(samples), unpadded))
+    spoken = np.zeros(len(samples), dtype=bool)
+    for run in chain.from_iterable(groups):
+        spoken[run.start : run.end] = True
+    session = Session(spoken, options.speech_pad_ms * VAD_RATE // 1000)
     utterances: list[PlainUtterance] = []
-    first = new = index = 0  # from where on may be heard, and from where on nothing was
-    for runs in group_runs(find_spans(probabilities, len(samples), unpadded)):
-        spoken = np.zeros(len(samples), dtype=bool)
-        for run in runs:
-            spoken[run.start : run.end] = True
-        group = Group(spoken, options.speech_pad_ms * VAD_RATE // 1000)
-        while rest := find_runs(spoken, new, len(samples)):
+    new = index = 0  # from where on nothing was heard
+    for runs in groups:
+        while rest := find_runs(spoken, new, runs[-1].end):
             piece, *others = plan_chunks(
                 rest, sample_rate=VAD_RATE, max_chunk_s=LONGEST / VAD_RATE, read=lambda s: samples[s.start : s.end]
             )
-            end = piece.span.end
+            first, end = find_first(utterances, rest[0].start, new), piece.span.end
             if piece.forced_cut:
                 limit = rest[0].start + LONGEST
-                offer = group.make(index, Span(first, limit), new, limit, forced=True, is_open=True)
+                offer = session.make(index, Span(first, limit), new, limit, forced=True, is_open=True)
                 utterances.append(offer)
                 at = cut(offer)
                 if at is not None:
-                    over = group.make(index, Span(first, at), new, at, forced=True, is_open=False)
-                    utterances.append(over)
-                    first, new, index = max(over.chunk.span.start, at - LEFT), at, index + 1
+                    utterances.append(session.make(index, Span(first, at), new, at, forced=True, is_open=False))
+                    tell(utterances[-1])
+                    new, index = at, index + 1
                     continue
             behind = min(end + BEHIND, len(samples), (end + others[0].span.start) // 2 if others else len(samples))
             hear = Span(first, behind)
-            utterances.append(group.make(index, hear, new, end, forced=piece.forced_cut, is_open=False))
-            first, new, index = behind, end, index + 1
+            utterances.append(session.make(index, hear, new, end, forced=piece.forced_cut, is_open=False))
+            tell(utterances[-1])
+            new, index = end, index + 1
     return utterances
+
+
+def find_first(utterances: Sequence[PlainUtterance], start: int, new: int) -> int:
+    """Find from where on an utterance is heard whose new speech begins at ``start``: with or without the last one."""
+    over = [utterance.chunk.span for utterance in utterances if not utterance.is_open]
+    if not over:
+        return 0
+    return max(over[-1].start, new - LEFT) if start - new <= CLOSE else over[-1].end
 
 
 def find_runs(spoken: npt.NDArray[np.bool_], start: int, end: int) -> tuple[Span, ...]:

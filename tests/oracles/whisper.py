@@ -109,3 +109,14 @@ def find_loop_plainly(tokens: Sequence[int], *, least_repeats: int, least_tokens
             if repeats and end - start >= least_tokens:
                 best = max(best, end - start)
     return best
+
+
+def says_again_plainly(words: Sequence[str]) -> bool:
+    """Two words or more twice in a row, or one three times."""
+    n = len(words)
+    stretches = [(begin, end) for begin in range(n) for end in range(begin + 1, n + 1)]
+    return any(
+        list(words[end : 2 * end - begin]) == list(words[begin:end])
+        and (end - begin > 1 or list(words[end + 1 : end + 2]) == list(words[begin:end]))
+        for begin, end in stretches
+    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from hypothesis import given
 from hypothesis import strategies as st
-from oracles.whisper import find_loop_plainly
+from oracles.whisper import find_loop_plainly, says_again_plainly
 
-from murmur_cli.decode.repetition import find_loop
+from murmur_cli.decode.repetition import find_loop, says_again
 
 
 @st.composite
@@ -26,3 +26,10 @@ def test_the_longest_run_is_found(tokens: list[int]) -> None:
         run = tokens[loop.start : loop.end]
         assert run[loop.period :] == run[: -loop.period]
         assert len(run) >= 4 * loop.period
+
+
+@given(texts())
+def test_what_is_said_twice_in_a_row_is_noticed(numbers: list[int]) -> None:
+    words = [("No,", " no.", "YES", "well")[number] for number in numbers]
+    spelled = [("no", "no", "yes", "well")[number] for number in numbers]
+    assert says_again(words) == says_again_plainly(spelled)

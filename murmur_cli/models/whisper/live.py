@@ -18,13 +18,13 @@ import torch
 from murmur_cli.bias.cache import ListCache
 from murmur_cli.engine import Bias, Extras, StreamDraft, StreamSegment, StreamUpdate
 from murmur_cli.models.whisper.checkpoint import Checkpoint
-from murmur_cli.models.whisper.chunk_reading import read_chunk
 from murmur_cli.models.whisper.ears import Ears
 from murmur_cli.models.whisper.engine import naming_memory, open_whisper
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.live_lines import LineJoiner
-from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part, shift_reading
+from murmur_cli.models.whisper.live_reading import SILENCE_S, read_utterance
+from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part
 from murmur_cli.models.whisper.spoken_language import SpokenLanguage
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
 from murmur_cli.speakers.live_turns import hear_turns, split_segments
@@ -37,7 +37,6 @@ from murmur_cli.types import EngineInfo, Gap, Hypothesis, HypSegment, KeywordHit
 __all__ = ["WhisperStream", "WhisperStreamEngine", "load_whisper_stream"]
 
 _LEAST_DRAFT_S = 0.5  # of speech: of less, texts are guesses
-_SILENCE_S = 6.0  # that the encoder hears behind an utterance: with 3 s and less, texts loop
 
 
 def load_whisper_stream(
@@ -156,7 +155,7 @@ class WhisperStream:
         self._bias: Bias | None = None
         self._speakers = OnlineSpeakers()
         self._lines = LineJoiner()
-        self._told: list[Word] = []  # of the utterance that was cut last, if the next one hears some of it again
+        self._told: list[Word] = []  # last
 
     def push(self, samples: Samples) -> StreamUpdate:
         """Hear on, and commit the utterances that are over.
@@ -212,35 +211,32 @@ class WhisperStream:
                 self._hear_language(utterance)
             with torch.inference_mode(), naming_memory():
                 reading = self._read(utterance)
+            words, runs = _list_words(reading), utterance.runs
             if not utterance.is_open:
-                self._told = []
+                self._tell(words)
                 yield utterance, reading
                 continue
-            words, runs = _list_words(reading), utterance.runs
             seam = find_seam(words, start=runs[0].start / SAMPLE_RATE, end=runs[-1].end / SAMPLE_RATE)
             if seam is not None:
-                self._told = [*self._told, *words[: seam.n_words]][-N_COMPARED:]
+                self._tell(words[: seam.n_words])
                 over = self._utterances.cut_at(round(seam.at * SAMPLE_RATE))
                 yield over, keep_part(reading, slice(seam.n_words), end=seam.at)
 
+    def _tell(self, words: Sequence[Word]) -> None:
+        self._told = [*self._told, *words][-N_COMPARED:]
+
     def _read(self, utterance: Utterance) -> Hypothesis:
         """Read what is new in an utterance; times are those of the session."""
-        said = read_chunk(
-            self._checkpoint,
-            utterance.chunk,
-            utterance.samples,
-            language=self._language.code,
-            silence_s=_SILENCE_S,
-            ear=self._ears.make(self._bias),
-        )
-        reading = shift_reading(said, utterance.chunk.span.start / SAMPLE_RATE)
+        ear = self._ears.make(self._bias)
+        reading = read_utterance(self._checkpoint, utterance, language=self._language.code, ear=ear)
         fresh = utterance.fresh / SAMPLE_RATE
-        return keep_part(reading, slice(count_known(_list_words(reading), self._told, at=fresh), None), start=fresh)
+        told = self._told if utterance.fresh > utterance.chunk.span.start else []
+        return keep_part(reading, slice(count_known(_list_words(reading), told, at=fresh), None), start=fresh)
 
     def _hear_language(self, utterance: Utterance) -> None:
         with torch.inference_mode(), naming_memory():
             heard = utterance.samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
-            n_samples = len(heard) + int(_SILENCE_S * SAMPLE_RATE)
+            n_samples = len(heard) + int(SILENCE_S * SAMPLE_RATE)
             features = self._checkpoint.extractor.extract(heard, n_samples=n_samples)
             scores = self._checkpoint.score_languages(self._checkpoint.encoder.encode(features))
         self._language.hear(scores, duration_s=_count_speech(utterance))

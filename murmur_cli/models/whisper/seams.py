@@ -1,7 +1,7 @@
-"""Where readings of one utterance meet: which words are known already, and how many of them can be believed.
+"""Where readings meet: which words are known already, and how many of them can be believed.
 
-An utterance without a pause is cut between two words. Both are read with sound on both sides, but in two readings,
-and no word may be lost or doubled between these.
+An utterance is read with the end of the one before it, and one without a pause is cut between two words, which both are
+read with sound on both sides. No word may be lost or doubled between two readings.
 """
 
 from __future__ import annotations
@@ -81,22 +81,28 @@ def keep_part(hypothesis: Hypothesis, words: slice, *, start: float = 0.0, end: 
     Args:
         hypothesis: The reading.
         words: Which words of all its segments together stay.
-        start: Gaps before it, and what of others lies before it, go.
-        end: The same behind it.
+        start: Gaps before it, and what of others lies before it, go. Words of the part that are said to begin before it
+            begin there: times are not as exact as that.
+        end: Gaps behind it go, and what of others lies behind it.
     """
     starts = [word.start for segment in hypothesis.segments for word in segment.words]
     first, last, _ = words.indices(len(starts))
-    hits = tuple(hit for hit in hypothesis.hits if first <= max(0, bisect_right(starts, hit.start) - 1) < last)
+    found = (hit for hit in hypothesis.hits if first <= max(0, bisect_right(starts, hit.start) - 1) < last)
+    hits = tuple(replace(hit, start=max(hit.start, start), end=max(hit.end, start)) for hit in found)
     segments: list[HypSegment] = []
     for segment in hypothesis.segments:
-        kept = segment.words[max(first, 0) : max(last, 0)]
+        kept = tuple(_hold(word, start) for word in segment.words[max(first, 0) : max(last, 0)])
         first, last = first - len(segment.words), last - len(segment.words)
         if kept:
             text = "".join(word.text for word in kept).strip()
             segments.append(replace(segment, start=kept[0].start, end=kept[-1].end, text=text, words=kept))
     gaps = (HypGap(max(gap.start, start), min(gap.end, end), gap.reason) for gap in hypothesis.gaps)
-    found = tuple(gap for gap in gaps if gap.start < gap.end)
-    return replace(hypothesis, segments=tuple(segments), gaps=found, hits=hits)
+    left = tuple(gap for gap in gaps if gap.start < gap.end)
+    return replace(hypothesis, segments=tuple(segments), gaps=left, hits=hits)
+
+
+def _hold(word: Word, start: float) -> Word:
+    return replace(word, start=max(word.start, start), end=max(word.end, start))
 
 
 def shift_reading(hypothesis: Hypothesis, offset: float) -> Hypothesis:
