@@ -97,6 +97,12 @@ class _TimedListening(Listening):
         with self._use.measure():
             return super().raise_logits(logits, certain)
 
+    def raise_top(
+        self, logits: Tensor, certain: Tensor, *, tokens: Tensor, own: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        with self._use.measure():
+            return super().raise_top(logits, certain, tokens=tokens, own=own)
+
     def compare(self, parents: Tensor, tokens: Tensor, gains: Tensor) -> Tensor:
         with self._use.measure():
             return super().compare(parents, tokens, gains)

@@ -2,8 +2,8 @@
 """Live captions of a call as it is played: words against the batch command, how long they take to come, what they cost.
 
 The call is played at its own pace, so this takes as long as it lasts. The latency of a word is counted from its end to
-the moment at which it is committed. Then: two minutes of faint noise, and a day of silence through a scripted engine
-into all formats, as fast as possible.
+the moment at which it is committed. Then, as fast as possible: 60 read sentences, each a session; two minutes of faint
+noise; and a day of silence through a scripted engine into all formats.
 
 Examples: python benchmarks/stream.py · python benchmarks/stream.py --fast --hours 1 --json stream.json
 """
@@ -23,7 +23,7 @@ import numpy as np
 from children import read_memory
 from recognise import join_text, recognise
 from report import Report, Table, describe_run, format_goal, format_report, write_report
-from scoring import WordErrors, count_errors, load_call
+from scoring import Utterance, WordErrors, count_errors, load_call, load_utterances
 from sessions import DATA_DIR
 from stream_digits import Session as InterleavedSession
 from stream_digits import parse as parse_digits
@@ -32,16 +32,17 @@ from stream_digits import run_sessions
 from murmur_cli.audio.backlog import Backlog
 from murmur_cli.audio.live import LiveSource
 from murmur_cli.bias.cache import ListCache
-from murmur_cli.engine import Bias, Extras, StreamDecoder, StreamDraft, StreamEngine, StreamUpdate
+from murmur_cli.engine import Bias, Engine, Extras, StreamDecoder, StreamDraft, StreamEngine, StreamUpdate
 from murmur_cli.models.scripted import ScriptedStreamEngine, ScriptEntry
 from murmur_cli.options import LIVE_FORMATS, ModelOptions, StreamOptions, VadOptions
+from murmur_cli.speech.vad import Vad
 from murmur_cli.stream import Wishes, transcribe_live
 from murmur_cli.transcript.events import Committed, Draft, LiveEvent, Missing
 from murmur_cli.transcript.growing import GrowingFile
 from murmur_cli.transcript.live import make_writer
 from murmur_cli.types import EngineInfo, Samples
 
-__all__ = ["Endless", "Live", "main", "measure_endless", "measure_live"]
+__all__ = ["Endless", "Errors", "Live", "main", "measure_endless", "measure_live", "measure_sentences"]
 
 _WER_GOAL, _MEDIAN_GOAL, _P95_GOAL = 2.0, 5.0, 11.0  # points over batch, seconds, seconds
 _COST_GOAL, _SILENCE_GOAL, _GROWTH_GOAL = 50.0, 3.0, 5.0  # percent, percent, MB
@@ -81,6 +82,14 @@ class Endless:
     hours: float
     settled_bytes: int
     peak_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Errors:
+    """Words that are wrong in the same recordings."""
+
+    batch: WordErrors
+    live: WordErrors
 
 
 class _Watcher:
@@ -158,14 +167,17 @@ def main(arguments: Sequence[str] | None = None) -> None:
     model = ModelOptions(model=args.model)
     path, reference = args.data / "calls" / "0.mp3", load_call(args.data / "calls" / "0.json")
     batch_engine = load_engine(model, on_note=lambda _: None)
-    batch = recognise([path], batch_engine, vad=load_silero(VadOptions()), language=None)
+    vad = load_silero(VadOptions())
+    batch = recognise([path], batch_engine, vad=vad, language=None)
     batch_errors = count_errors(reference, join_text(batch.transcripts[0]))
     engine = load_stream_engine(model, on_note=lambda _: None)
     live = measure_live(path, reference, engine, is_realtime=not args.fast, shows_drafts=args.drafts)
+    sentences = measure_sentences(load_utterances(args.data / "librispeech"), batch_engine, engine, vad=vad)
     silence = _measure_silence(engine)
     endless = measure_endless(args.hours)
     (interleaved,) = run_sessions(parse_digits(["--sessions", "1", "--data", str(args.data)]))
-    report = _make_report(live, batch_errors, silence, endless, interleaved, info=engine.info)
+    words = Errors(batch_errors, live.errors), sentences
+    report = _make_report(live, words, silence, endless, interleaved=interleaved, info=engine.info)
     print(format_report(report))
     if args.json:
         write_report(args.json, report, [asdict(live), asdict(endless)])
@@ -220,6 +232,16 @@ def _time_first_drafts(events: Sequence[LiveEvent], came_at: Sequence[float]) ->
                 yield at - began_at - event.start
 
 
+def measure_sentences(utterances: Sequence[Utterance], batch: Engine, live: StreamEngine, *, vad: Vad) -> Errors:
+    """Read utterances one by one, each as a recording and as a session."""
+    said = recognise([each.audio for each in utterances], batch, vad=vad, language=None).transcripts
+    errors = Errors(WordErrors(), WordErrors())
+    for each, transcript in zip(utterances, said, strict=True):
+        heard = measure_live(each.audio, each.text, live, is_realtime=False)
+        errors = Errors(errors.batch + count_errors(each.text, join_text(transcript)), errors.live + heard.errors)
+    return errors
+
+
 def measure_endless(hours: float) -> Endless:
     """Write a session of silence, in which somebody speaks every 10 s, in all formats, and watch the memory."""
     script = (ScriptEntry(10.0 * i + 1, 10.0 * i + 9, f"Sentence {i}.") for i in range(int(hours * 360)))
@@ -255,20 +277,23 @@ def _measure_silence(engine: StreamEngine) -> float:
 
 def _make_report(
     live: Live,
-    batch: WordErrors,
+    words: tuple[Errors, Errors],
     silence_percent: float,
     endless: Endless,
-    interleaved: InterleavedSession,
     *,
+    interleaved: InterleavedSession,
     info: EngineInfo,
 ) -> Report:
     shares = [100.0 * cost / max(speech, 0.1) for cost, speech in live.utterances]
     total = 100.0 * sum(cost for cost, _ in live.utterances) / sum(speech for _, speech in live.utterances)
     growth = (endless.peak_bytes - endless.settled_bytes) / 1e6
-    worse = live.errors.wer - batch.wer
+    call, sentences = words
+    worse, also = (each.live.wer - each.batch.wer for each in words)
     rows = [
-        ("WER of batch, %", f"{batch.wer:.2f}"),
+        ("WER of batch, %", f"{call.batch.wer:.2f}"),
         ("WER live, %", f"{live.errors.wer:.2f}"),
+        ("read sentences: WER of batch, %", f"{sentences.batch.wer:.2f}"),
+        ("  WER live, %", f"{sentences.live.wer:.2f}"),
         ("gaps", str(live.n_gaps)),
         ("CPU-s per audio-s", f"{live.cpu_s / live.duration_s:.3f}"),
         ("utterances", str(len(shares))),
@@ -282,18 +307,19 @@ def _make_report(
     ]
     verdicts = [
         format_goal(f"WER <= batch + {_WER_GOAL:g}: {worse:+.2f}", reached=worse <= _WER_GOAL),
+        format_goal(f"that of sentences, too: {also:+.2f}", reached=also <= _WER_GOAL),
         format_goal(f"utterances cost < {_COST_GOAL:g} % of their length", reached=total < _COST_GOAL),
         format_goal(f"silence < {_SILENCE_GOAL:g} % of a core", reached=silence_percent < _SILENCE_GOAL),
         format_goal(f"memory grows < {_GROWTH_GOAL:g} MB", reached=growth < _GROWTH_GOAL),
     ]
     if live.latencies_s:
         median, p95 = np.percentile(live.latencies_s, [50, 95])
-        rows[3:3] = [("latency of a word, s: median", f"{median:.2f}"), ("  95 of 100 below", f"{p95:.2f}")]
+        rows[5:5] = [("latency of a word, s: median", f"{median:.2f}"), ("  95 of 100 below", f"{p95:.2f}")]
         reached = bool(median <= _MEDIAN_GOAL and p95 <= _P95_GOAL)
         verdicts.append(format_goal(f"latency <= {_MEDIAN_GOAL:g} s, of 95 % <= {_P95_GOAL:g} s", reached=reached))
     if live.first_drafts_s:
         first_s = float(np.median(live.first_drafts_s))
-        rows.insert(3, ("first draft after an utterance begins, s: median", f"{first_s:.2f}"))
+        rows.insert(5, ("first draft after an utterance begins, s: median", f"{first_s:.2f}"))
         reached = first_s <= _DRAFT_GOAL
         verdicts.append(format_goal(f"first draft <= {_DRAFT_GOAL:g} s, in the median", reached=reached))
     about = {"model": f"{info.model}, {info.precision}", "audio": f"calls/0.mp3, {live.duration_s:.0f} s"}

@@ -62,6 +62,13 @@ class RowwiseScorer:
         if raised is not logits:
             logits.copy_(raised)
 
+    def find_affected(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Floor, *, best: Tensor) -> Tensor:
+        """Find the rows of which ``score`` may change something."""
+        own, floors, tokens = logits.float().numpy(), _to_rows(floor), best.numpy()
+        rows = self._iter_rows(states, list_ids)
+        affected = [row for row, reader, state in rows if reader.affects(own[row], state, floors[row], tokens[row])]
+        return torch.tensor(affected, dtype=torch.int64)
+
     def advance(self, states: Tensor, list_ids: Tensor, tokens: Tensor, granted: Tensor | None) -> Tensor:
         """Read one token in each row."""
         result, read = [START] * len(states), tokens.tolist()
@@ -127,6 +134,12 @@ class _ClassReader:
             logits += begins_word * np.float32(word - border)
         logits += np.float32(border)
 
+    def mark(self, tokens: _Tokens) -> bytearray:
+        """Mark tokens among all."""
+        marks = np.zeros(len(self._classes.column), np.bool_)
+        marks[tokens] = True
+        return bytearray(marks)
+
     def find_words(self, cut: int, tokens: _Tokens | None = None) -> npt.NDArray[np.bool_]:
         """Tell of tokens whether the first character is a word's: the one that is cut, if there is one.
 
@@ -158,6 +171,7 @@ class _ListReader:
         self._leeways = leeways
         self._root_leeways = leeways.roots.data
         self._roots = tuple(self._scale_root(values) for values in source.root_values)
+        self._begins = tuple(classes.mark(tokens) for tokens, _, _ in self._roots)
 
     def score(self, logits: _Real, state: int, floor: _RowFloor) -> None:
         """Add what each next token earns to its logit, in place."""
@@ -168,6 +182,18 @@ class _ListReader:
             self._classes.add_bases(logits, self._cuts[stored], border, word)
         for tokens, values, _ in found:
             logits[tokens] += values
+
+    def affects(self, logits: _Real, state: int, floor: _RowFloor, best: _Tokens) -> bool:
+        """Tell whether anything may be added to any token."""
+        if any(self.find_bases(state)):
+            return True
+        if floor.least == math.inf:
+            return False
+        stored, _ = self._resolve(state)
+        if stored >= FIRST_CUT or logits[best[-1]] >= floor.least:
+            return any(len(tokens) for tokens, _, _ in self._find_lifts(logits, stored, floor))
+        begins = self._begins[self._words[stored]]
+        return any(begins[token] for token in best[logits[best] >= floor.least].tolist())
 
     def advance(self, state: int, token: int, *, is_granted: bool) -> int:
         """Read one token."""

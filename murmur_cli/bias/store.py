@@ -96,6 +96,21 @@ class BiasStore:
         """
         self._scorer.score(logits, states, list_ids, floor)
 
+    def find_affected(self, logits: Tensor, states: Tensor, list_ids: Tensor, floor: Floor, *, best: Tensor) -> Tensor:
+        """Find rows so that ``score`` with the same arguments changes no other one; (n,) int64, in order.
+
+        Args:
+            logits: (B, V).
+            states: (B,).
+            list_ids: (B,) int64; -1 for none.
+            floor: Which tokens are raised.
+            best: (B, n) the likeliest tokens of each row, in order: where the last one is below the floor no other need
+                be looked at.
+        """
+        if isinstance(self._scorer, PaddedScorer):
+            return torch.arange(len(states), device=self._device)  # to find out would ask the device
+        return self._scorer.find_affected(logits, states, list_ids, floor, best=best)
+
     def grant(self, logits: Tensor, list_ids: Tensor, tokens: Tensor, floor: Floor) -> Tensor:
         """Tell of one token in each row whether it was at the floor or above.
 

@@ -174,6 +174,7 @@ def test_both_ways_add_the_same_at_the_floor() -> None:
     names, stores = sorted(GRAPHS), _stores()
     ids = [[store.add(GRAPHS[name], strength=3.0) for name in names] for store in stores]
     assert ids[0] == ids[1]
+    n_spared = 0
     for _ in range(20):
         places = [rng.randrange(-1, len(names)) for _ in range(9)]
         graphs = [GRAPHS[names[place]] for place in places]
@@ -186,6 +187,11 @@ def test_both_ways_add_the_same_at_the_floor() -> None:
         rowwise, padded = (logits.clone() for _ in stores)
         stores[0].score(rowwise, states, list_ids, floor)
         stores[1].score(padded, states, list_ids, floor)
+        best = logits.topk(rng.choice([1, 20]), dim=1).indices
+        affected = [store.find_affected(logits, states, list_ids, floor, best=best).tolist() for store in stores]
+        changed = (padded != logits).any(dim=1).nonzero()[:, 0].tolist()
+        assert set(changed) <= set(affected[0]) <= set(affected[1])
+        n_spared += len(places) - len(affected[0])
         torch.testing.assert_close(rowwise, padded, atol=CLOSE, rtol=0)
         tokens = torch.tensor([rng.randrange(V) for _ in places])
         own = logits.gather(1, tokens[:, None])[:, 0]
@@ -194,6 +200,7 @@ def test_both_ways_add_the_same_at_the_floor() -> None:
         first, second = (store.advance(states, list_ids, tokens, granted) for store in stores)
         assert first.tolist() == second.tolist()
         assert torch.equal(stores[0].settle(states, list_ids), stores[1].settle(states, list_ids))
+    assert n_spared > 20
 
 
 def test_a_store_without_lists_changes_nothing(store: BiasStore) -> None:

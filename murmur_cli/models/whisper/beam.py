@@ -131,12 +131,13 @@ class _Beams:
         self.n_written += 1
         n_kept = 2 * self._n_beams  # so many that K live ones remain if K end
         scale = logits.logsumexp(dim=-1, keepdim=True)
-        raised = logits if listening is None else listening.raise_logits(logits, scale)
-        top, ids = raised.topk(n_kept, dim=-1)
+        own, ids = logits.topk(n_kept, dim=-1)
+        top = own
+        if listening is not None:
+            ids, top, own = listening.raise_top(logits, scale, tokens=ids, own=own)
         # What a list adds is not normalised away: then an unfinished match that is taken back leaves nothing behind.
         totals, flat = (self._totals[:, :, None] + (top - scale)).flatten(1).topk(n_kept)  # [B, 2 K]
         parents = flat // n_kept
-        own = top if listening is None else logits.gather(2, ids)
         tokens, logprobs = ids.flatten(1).gather(1, flat), (own - scale).flatten(1).gather(1, flat)
         changed, bonuses = torch.zeros_like(tokens, dtype=torch.bool), torch.zeros_like(totals)
         if listening is not None:

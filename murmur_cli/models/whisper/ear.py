@@ -17,7 +17,7 @@ from murmur_cli.bias.floor import Floor
 from murmur_cli.bias.hits import HitFinder
 from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.turning import TurnCounter
-from murmur_cli.models.whisper.likeliest import find_likeliest
+from murmur_cli.models.whisper.likeliest import find_likeliest, find_top
 
 __all__ = ["Ear", "Listening", "start_listening"]
 
@@ -82,14 +82,47 @@ class Listening:
         """
         choice = find_likeliest(logits)
         best = _pick(logits, choice)
+        self._begin_step(logits, certain, choice, best)
+        raised = logits.clone(memory_format=torch.contiguous_format)
+        self._ear.store.score(raised.flatten(0, 1), self._states, self._name_list(), self._floor)
+        self._best_gain = _pick(raised, choice) - best
+        return raised
+
+    def raise_top(
+        self, logits: Tensor, certain: Tensor, *, tokens: Tensor, own: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor]:
+        """Find the best tokens with what the list adds: those of ``raise_logits``, at less cost.
+
+        Args:
+            logits: Of every hypothesis, [B, K, V]; they stay as they are.
+            certain: The logarithm of the sum of all, [B, K, 1].
+            tokens: The best ones without the list, in order, [B, K, n].
+            own: Their logits.
+
+        Returns:
+            As many: the tokens, their raised logits, in order of these, and their own.
+        """
+        choice, best = tokens[..., 0], own[..., 0]
+        self._begin_step(logits, certain, choice, best)
+        flat, names = logits.flatten(0, 1), self._name_list()
+        best_ids = tokens.flatten(0, 1)
+        rows = self._ear.store.find_affected(flat, self._states, names, self._floor, best=best_ids)
+        self._best_gain = torch.zeros_like(best)
+        if not len(rows):
+            return tokens, own, own
+        raised = flat[rows]
+        self._ear.store.score(raised, self._states[rows], names[: len(rows)], self._floor.select(rows))
+        before = raised.gather(1, best_ids[rows])
+        found = find_top(raised, tokens.shape[2], least=before.amin(1))
+        self._best_gain = _put(self._best_gain, rows, before[:, 0] - best.flatten()[rows])
+        plain = flat[rows[:, None], found]
+        return _put(tokens, rows, found), _put(own, rows, raised.gather(1, found)), _put(own, rows, plain)
+
+    def _begin_step(self, logits: Tensor, certain: Tensor, choice: Tensor, best: Tensor) -> None:
         turning = self._turns.is_turning().view_as(best)
         least = (best - self._ear.margin).masked_fill((choice == self._ear.end) | turning, math.inf)
         self._floor = Floor(least.flatten(), certain.flatten(), self._margin.expand(least.numel()))
-        raised = logits.clone(memory_format=torch.contiguous_format)
-        self._ear.store.score(raised.flatten(0, 1), self._states, self._name_list(), self._floor)
         self._logits, self._best = logits, choice
-        self._best_gain = _pick(raised, choice) - best
-        return raised
 
     def compare(self, parents: Tensor, tokens: Tensor, gains: Tensor) -> Tensor:
         """Tell of tokens whether the list brought them forward, before the one that would have been chosen.
@@ -136,3 +169,8 @@ class Listening:
 def _pick(logits: Tensor, tokens: Tensor) -> Tensor:
     """Pick the logit of a token [B, K] of every hypothesis out of [B, K, V]."""
     return logits.gather(2, tokens[:, :, None])[:, :, 0]
+
+
+def _put(values: Tensor, rows: Tensor, new: Tensor) -> Tensor:
+    """Put new values [n, ...] into some rows of [B, K, ...]."""
+    return values.flatten(0, 1).index_copy(0, rows, new).view_as(values)

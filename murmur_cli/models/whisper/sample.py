@@ -7,12 +7,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 
 import torch
 from torch import Tensor
 
 from murmur_cli.models.whisper.decoder import Decoder
-from murmur_cli.models.whisper.ear import start_listening
+from murmur_cli.models.whisper.ear import Listening, start_listening
 from murmur_cli.models.whisper.likeliest import find_likeliest
 from murmur_cli.models.whisper.state import Memory
 from murmur_cli.models.whisper.task import Reading, Task
@@ -48,20 +50,19 @@ def sample(
     logits = logits.expand(-1, n_tries, -1)
     itself = torch.arange(n_tries, device=device).expand(len(task.budgets), -1)
     listening = start_listening(task.ear, n_windows=len(task.budgets), n_hypotheses=n_tries, device=device)
+    draw = partial(_draw, temperature=temperature, generators=generators)
     tokens: list[Tensor] = []
     logprobs: list[Tensor] = []
     changed: list[Tensor] = []
     ended = torch.zeros(logits.shape[:2], dtype=torch.bool, device=device)
     for _ in range(max(task.budgets)):
         scale = logits.logsumexp(dim=-1, keepdim=True)
-        raised = logits if listening is None else listening.raise_logits(logits, scale)
-        token = _draw(raised, temperature, generators).masked_fill(ended, task.end)
+        chosen = _choose(logits, scale, listening) if temperature == 0.0 else draw(logits, scale, listening)
+        token = chosen.tokens.masked_fill(ended, task.end)
         tokens.append(token)
-        own = logits.gather(2, token[:, :, None])
-        logprobs.append((own - scale)[:, :, 0])
+        logprobs.append(chosen.own - scale[:, :, 0])
         if listening is not None:
-            gains = (raised.gather(2, token[:, :, None]) - own)[:, :, 0]
-            changed.append(listening.compare(itself, token, gains))
+            changed.append(listening.compare(itself, token, chosen.gains))
             listening.follow(itself, token)
         ended = ended | (token == task.end)
         if bool(ended.all()):
@@ -78,12 +79,38 @@ def sample(
     ]
 
 
-def _draw(logits: Tensor, temperature: float, generators: Sequence[torch.Generator]) -> Tensor:
-    if temperature == 0.0:
-        return find_likeliest(logits)
-    shares = (logits / temperature).softmax(dim=-1)
-    drawn = [torch.multinomial(window, 1, generator=g)[:, 0] for window, g in zip(shares, generators, strict=True)]
-    return torch.stack(drawn)
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """The next token of every text, its own logit, and what a list added to that; each [B, K]."""
+
+    tokens: Tensor
+    own: Tensor
+    gains: Tensor
+
+
+def _choose(logits: Tensor, scale: Tensor, listening: Listening | None) -> _Choice:
+    """Take the most likely token."""
+    tokens = find_likeliest(logits)[:, :, None]
+    top = own = logits.gather(2, tokens)
+    if listening is not None:
+        tokens, top, own = listening.raise_top(logits, scale, tokens=tokens, own=own)
+    return _Choice(tokens[:, :, 0], own[:, :, 0], (top - own)[:, :, 0])
+
+
+def _draw(
+    logits: Tensor,
+    scale: Tensor,
+    listening: Listening | None,
+    *,
+    temperature: float,
+    generators: Sequence[torch.Generator],
+) -> _Choice:
+    raised = logits if listening is None else listening.raise_logits(logits, scale)
+    shares = (raised / temperature).softmax(dim=-1)
+    drawn = [torch.multinomial(window, 1, generator=g) for window, g in zip(shares, generators, strict=True)]
+    tokens = torch.stack(drawn)
+    own = logits.gather(2, tokens)
+    return _Choice(tokens[:, :, 0], own[:, :, 0], (raised.gather(2, tokens) - own)[:, :, 0])
 
 
 def _read(
