@@ -237,6 +237,26 @@ def test_a_president_and_another_are_understood_live(whisper_base: Path, data_di
 
 @pytest.mark.weights
 @pytest.mark.data
+def test_the_language_of_a_short_sentence_is_heard(whisper_base: Path, data_dir: Path) -> None:
+    """With little silence behind it the model takes this one for Hungarian."""
+    engine = load_whisper_stream(
+        whisper_base,
+        name="base",
+        weights_sha256="0" * 64,
+        model=ModelOptions(model="base", device="cpu"),
+        vad=load_silero(VadOptions()),
+        embedder=None,
+    )
+    path = str(data_dir / "librispeech" / "audio" / "2033-164914-0001.flac")
+    with open_recording(path, recording_id=RecordingId(0), sample_rate=RATE) as recording:
+        samples = np.array(recording.samples(Span(0, recording.n_samples)))
+    with engine.open(StreamOptions()) as session:
+        said = [*session.push(samples).committed, *session.finish().committed]
+    assert "she said" in " ".join(segment.text for segment in said)
+
+
+@pytest.mark.weights
+@pytest.mark.data
 def test_a_product_is_understood_live_with_its_name(whisper_base: Path, data_dir: Path) -> None:
     engine = load_whisper_stream(
         whisper_base,

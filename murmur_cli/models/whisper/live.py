@@ -23,7 +23,7 @@ from murmur_cli.models.whisper.engine import naming_memory, open_whisper
 from murmur_cli.models.whisper.features import HOP_SAMPLES, SAMPLE_RATE
 from murmur_cli.models.whisper.languages import find_language
 from murmur_cli.models.whisper.live_lines import LineJoiner
-from murmur_cli.models.whisper.live_reading import SILENCE_S, read_utterance
+from murmur_cli.models.whisper.live_reading import read_utterance
 from murmur_cli.models.whisper.seams import N_COMPARED, count_known, find_seam, keep_part
 from murmur_cli.models.whisper.spoken_language import SpokenLanguage
 from murmur_cli.options import ModelOptions, StreamOptions, VadOptions
@@ -236,8 +236,7 @@ class WhisperStream:
     def _hear_language(self, utterance: Utterance) -> None:
         with torch.inference_mode(), naming_memory():
             heard = utterance.samples[: 2 * self._checkpoint.n_audio * HOP_SAMPLES]
-            n_samples = len(heard) + int(SILENCE_S * SAMPLE_RATE)
-            features = self._checkpoint.extractor.extract(heard, n_samples=n_samples)
+            features = self._checkpoint.extractor.extract(heard)  # with all the silence there is room for
             scores = self._checkpoint.score_languages(self._checkpoint.encoder.encode(features))
         self._language.hear(scores, duration_s=_count_speech(utterance))
 
