@@ -235,21 +235,28 @@ def test_a_president_and_another_are_understood_live(whisper_base: Path, data_di
     assert said.gaps == ()
 
 
-@pytest.mark.weights
-@pytest.mark.data
-def test_the_language_of_a_short_sentence_is_heard(whisper_base: Path, data_dir: Path) -> None:
-    """With little silence behind it the model takes this one for Hungarian."""
-    engine = load_whisper_stream(
-        whisper_base,
+def load_base(folder: Path) -> WhisperStreamEngine:
+    return load_whisper_stream(
+        folder,
         name="base",
         weights_sha256="0" * 64,
         model=ModelOptions(model="base", device="cpu"),
         vad=load_silero(VadOptions()),
         embedder=None,
     )
-    path = str(data_dir / "librispeech" / "audio" / "2033-164914-0001.flac")
-    with open_recording(path, recording_id=RecordingId(0), sample_rate=RATE) as recording:
-        samples = np.array(recording.samples(Span(0, recording.n_samples)))
+
+
+def read_recording(path: Path) -> Samples:
+    with open_recording(str(path), recording_id=RecordingId(0), sample_rate=RATE) as recording:
+        return np.array(recording.samples(Span(0, recording.n_samples)))
+
+
+@pytest.mark.weights
+@pytest.mark.data
+def test_the_language_of_a_short_sentence_is_heard(whisper_base: Path, data_dir: Path) -> None:
+    """With little silence behind it the model takes this one for Hungarian."""
+    engine = load_base(whisper_base)
+    samples = read_recording(data_dir / "librispeech" / "audio" / "2033-164914-0001.flac")
     with engine.open(StreamOptions()) as session:
         said = [*session.push(samples).committed, *session.finish().committed]
     assert "she said" in " ".join(segment.text for segment in said)
@@ -258,17 +265,8 @@ def test_the_language_of_a_short_sentence_is_heard(whisper_base: Path, data_dir:
 @pytest.mark.weights
 @pytest.mark.data
 def test_a_product_is_understood_live_with_its_name(whisper_base: Path, data_dir: Path) -> None:
-    engine = load_whisper_stream(
-        whisper_base,
-        name="base",
-        weights_sha256="0" * 64,
-        model=ModelOptions(model="base", device="cpu"),
-        vad=load_silero(VadOptions()),
-        embedder=None,
-    )
-    path = str(data_dir / "speech" / "hotwords.mp3")
-    with open_recording(path, recording_id=RecordingId(0), sample_rate=RATE) as recording:
-        samples = np.array(recording.samples(Span(0, recording.n_samples)))
+    engine = load_base(whisper_base)
+    samples = read_recording(data_dir / "speech" / "hotwords.mp3")
     with engine.open(ENGLISH, bias=Bias(parse_phrase("ComfyUI"), 3.0)) as session:
         said = [*session.push(samples).committed, *session.finish().committed]
     text = "".join(segment.text for segment in said)
