@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from murmur_cli.bias.allocation import AllocationOptions, measure_rarity
 from murmur_cli.bias.index import TokenClasses
-from murmur_cli.bias.packed import BiasList
+from murmur_cli.bias.packed import START, BiasList
 
 __all__ = ["ANY_LEEWAY", "Leeways", "measure_leeways"]
 
@@ -49,7 +49,8 @@ def measure_leeways(source: BiasList, classes: TokenClasses) -> Leeways:
     options = AllocationOptions()
     rarity = np.array([measure_rarity(token, options) for token in source.root_tokens.tolist()])
     targets = source.root_targets
-    settled = source.bases[0][np.where(targets < source.n_states, targets, 0)]
+    is_stored = (targets >= 0) & (targets < source.n_states)  # what has no target adds nothing, as the start does
+    settled = source.bases[0][np.where(is_stored, targets, START)]
     for place in zip(*np.nonzero(targets >= source.n_states), strict=True):
         settled[place] = source.settle(classes, int(targets[place]))
     is_whole = (source.root_values + settled > _NOTHING).any(axis=0)

@@ -6,11 +6,10 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Protocol
 
-from murmur_cli.bias.cache import ListCache
-from murmur_cli.engine.extras import Extras
+from murmur_cli.engine.recogniser import Recogniser
 from murmur_cli.engine.recordings import Bias
 from murmur_cli.options import StreamOptions
-from murmur_cli.types import EngineInfo, Gap, KeywordHit, Samples, Speaker, Word
+from murmur_cli.types import Gap, KeywordHit, Samples, Speaker, Word
 
 __all__ = ["StreamDecoder", "StreamDraft", "StreamEngine", "StreamSegment", "StreamUpdate"]
 
@@ -93,31 +92,8 @@ class StreamDecoder(Protocol):
         ...
 
 
-class StreamEngine(Protocol):
+class StreamEngine(Recogniser, Protocol):
     """A recogniser for audio that is still coming in."""
-
-    @property
-    def sample_rate(self) -> int:
-        """Samples per second that blocks must have."""
-        ...
-
-    @property
-    def info(self) -> EngineInfo:
-        """Which model this is and how it runs."""
-        ...
-
-    @property
-    def extras(self) -> Extras:
-        """What it does that others do not."""
-        ...
-
-    def keyword_lists(self) -> ListCache:
-        """What compiles lists of keywords for the model.
-
-        Raises:
-            UsageError: It cannot be given any.
-        """
-        ...
 
     def open(self, options: StreamOptions, *, bias: Bias | None = None) -> AbstractContextManager[StreamDecoder]:
         """Begin a session; all that it remembers is forgotten at the end of the ``with`` block.

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from murmur_cli.audio.levels import Level
-from murmur_cli.bias.cache import ListCache
 from murmur_cli.bias.keywords import KeywordList
-from murmur_cli.engine.extras import Extras
-from murmur_cli.types import BiasUse, Chunk, DecodeError, EngineInfo, Hypothesis, RecordingId, Samples
+from murmur_cli.engine.recogniser import Recogniser
+from murmur_cli.types import BiasUse, Chunk, DecodeError, Hypothesis, RecordingId, Samples
 
 __all__ = ["Answer", "Bias", "ChunkStats", "Engine", "Job"]
 
@@ -79,31 +78,8 @@ class Answer:
     stats: ChunkStats | None = None
 
 
-class Engine(Protocol):
+class Engine(Recogniser, Protocol):
     """A recogniser for whole chunks."""
-
-    @property
-    def sample_rate(self) -> int:
-        """Samples per second that jobs must have."""
-        ...
-
-    @property
-    def info(self) -> EngineInfo:
-        """Which model this is and how it runs."""
-        ...
-
-    @property
-    def extras(self) -> Extras:
-        """What it does that others do not."""
-        ...
-
-    def keyword_lists(self) -> ListCache:
-        """What compiles lists of keywords for the model.
-
-        Raises:
-            UsageError: It cannot be given any.
-        """
-        ...
 
     def resolve_language(self, language: str) -> str:
         """Turn what a user calls a language into the engine's code for it.

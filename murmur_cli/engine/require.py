@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from murmur_cli.engine.extras import Extras
-from murmur_cli.engine.live import StreamEngine
-from murmur_cli.engine.recordings import Engine
+from murmur_cli.engine.recogniser import Recogniser
 from murmur_cli.errors import UsageError
 from murmur_cli.types import EngineInfo
 
@@ -27,7 +26,7 @@ _EXTRAS = {
 _LEAVE_OUT = "leave it out, or choose another --model"
 
 
-def require_extras(engine: Engine | StreamEngine, wanted: Extras) -> None:
+def require_extras(engine: Recogniser, wanted: Extras) -> None:
     """Refuse to run where an option would do nothing.
 
     Raises:

@@ -13,13 +13,12 @@ import torch
 from torch import Tensor
 
 from murmur_cli.models.whisper.decoder import Decoder
-from murmur_cli.models.whisper.ear import Listening, start_listening
+from murmur_cli.models.whisper.ear import NOTICEABLE, Listening, start_listening
 from murmur_cli.models.whisper.state import Memory, plan_moves
 from murmur_cli.models.whisper.task import Reading, Task
 
 __all__ = ["search"]
 
-_NOTICEABLE = 1e-3  # nats that a list added; less is rounding
 _LOOK_EVERY = 8  # steps between two looks at a GPU, which has to stop for it
 
 
@@ -155,7 +154,7 @@ class _Beams:
             listening.follow(self.parents, self.newest())
         scores = self._score_pool()
         # Behind an end that is the best of all and has a keyword, others would win by saying the keyword over and over.
-        self._settled |= ended[:, :1] & (bonuses[:, :1] > _NOTICEABLE)
+        self._settled |= ended[:, :1] & (bonuses[:, :1] > NOTICEABLE)
         is_full = scores[:, -1:] > -math.inf
         self._settled |= is_full & (self._totals[:, :1] / self.n_written <= scores[:, -1:])
 

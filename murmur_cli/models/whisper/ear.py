@@ -19,9 +19,10 @@ from murmur_cli.bias.store import BiasStore
 from murmur_cli.decode.turning import TurnCounter
 from murmur_cli.models.whisper.likeliest import find_likeliest, find_top
 
-__all__ = ["Ear", "Listening", "start_listening"]
+__all__ = ["NOTICEABLE", "Ear", "Listening", "start_listening"]
 
-_NOTICEABLE = 1e-3  # nats; less is rounding
+NOTICEABLE = 1e-3
+"""Nats that a list adds; less is rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -133,7 +134,7 @@ class Listening:
             gains: What the list added to their logits, [B, n].
         """
         is_other = tokens != self._best.gather(1, parents)
-        return is_other & (gains - self._best_gain.gather(1, parents) > _NOTICEABLE)
+        return is_other & (gains - self._best_gain.gather(1, parents) > NOTICEABLE)
 
     def follow(self, parents: Tensor, tokens: Tensor) -> None:
         """Go on with one more token of every hypothesis.
